@@ -1,0 +1,14 @@
+"""The contract of a knowledge retrieval provider, and the pure functions that a host needs. Depends on pydantic alone."""
+
+from knowledge_provider.cancel import CancelSignal as CancelSignal
+from knowledge_provider.errors import ERROR_CODES as ERROR_CODES
+from knowledge_provider.errors import KnowledgeError as KnowledgeError
+from knowledge_provider.errors import error_code as error_code
+from knowledge_provider.limits import PROTOCOL_VERSION as PROTOCOL_VERSION
+from knowledge_provider.models import Health as Health
+from knowledge_provider.models import ProviderDescription as ProviderDescription
+from knowledge_provider.models import RetrievalContext as RetrievalContext
+from knowledge_provider.models import RetrievalRequest as RetrievalRequest
+from knowledge_provider.models import RetrievalResult as RetrievalResult
+from knowledge_provider.models import Source as Source
+from knowledge_provider.protocol import KnowledgeProvider as KnowledgeProvider

@@ -1,0 +1,99 @@
+"""``CancelSignal``: how a host tells a provider to stop; knows time and threads, no request and no host."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+
+
+class CancelSignal:
+    """One call's cancellation and deadline, safe to use from any thread.
+
+    ``deadline`` is in seconds of ``clock`` (``time.monotonic`` unless another is given), or None.
+    The host calls ``cancel``; a provider reads.
+    """
+
+    __slots__ = ("_callbacks", "_clock", "_deadline", "_lock", "_reason")
+
+    def __init__(self, *, deadline: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._deadline = deadline
+        self._reason: str | None = None
+        self._callbacks: list[Callable[[], object]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the host has cancelled the call."""
+        return self._reason is not None
+
+    @property
+    def reason(self) -> str | None:
+        """Why the call was cancelled, or None while it is not."""
+        return self._reason
+
+    @property
+    def deadline(self) -> float | None:
+        """When the host stops waiting, in monotonic seconds, or None."""
+        return self._deadline
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, never below 0.0, or None without a deadline."""
+        return None if self._deadline is None else max(0.0, self._deadline - self._clock())
+
+    def raise_if_cancelled(self) -> None:
+        """Raise ``asyncio.CancelledError`` with the reason when the call is cancelled (clause 7.3)."""
+        if self._reason is not None:
+            raise asyncio.CancelledError(self._reason)
+
+    def add_callback(self, callback: Callable[[], object]) -> None:
+        """Call ``callback()`` once on cancellation, in the cancelling thread, or now when already cancelled.
+
+        What a callback raises is dropped: one careless callback must not keep the others from being told.
+        """
+        with self._lock:
+            if self._reason is None:
+                self._callbacks.append(callback)
+                return
+        _call_quietly(callback)
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """Cancel the call; a second time changes nothing. For the host."""
+        with self._lock:
+            if self._reason is not None:
+                return
+            self._reason = reason
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            _call_quietly(callback)
+
+    async def wait(self) -> None:
+        """Return once the call is cancelled."""
+        loop = asyncio.get_running_loop()
+        told = loop.create_future()
+
+        def tell() -> None:
+            loop.call_soon_threadsafe(_settle, told)
+
+        self.add_callback(tell)
+        try:
+            await told
+        finally:
+            self._forget(tell)
+
+    def _forget(self, callback: Callable[[], object]) -> None:
+        with self._lock:
+            if callback in self._callbacks:
+                self._callbacks.remove(callback)
+
+
+def _settle(told: "asyncio.Future[None]") -> None:
+    if not told.done():
+        told.set_result(None)
+
+
+def _call_quietly(callback: Callable[[], object]) -> None:
+    try:
+        callback()
+    except Exception:
+        return

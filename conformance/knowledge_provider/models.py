@@ -1,0 +1,206 @@
+"""What crosses the boundary, as frozen models: description, request, context, result, health.
+
+Knows shapes and MUST rules. Knows no provider, no host and no normalisation: what a host makes of a response is in
+``normalize``, and SHOULD limits are the kit's to report, not a constructor's to refuse.
+"""
+
+import math
+import re
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictStr,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from knowledge_provider import limits
+from knowledge_provider.cancel import CancelSignal
+from knowledge_provider.text import has_surrogate, is_blank, short_text
+
+_KEY: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+class _Wire(BaseModel):
+    # Wire names are camelCase, Python names snake_case, and a provider may use either. Inputs stay out of error
+    # messages: they may hold a query, a document or a key.
+    model_config = ConfigDict(
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        hide_input_in_errors=True,
+    )
+
+
+def _not_blank(text: str) -> str:
+    if is_blank(text):
+        raise ValueError("is blank: it needs at least one visible character")
+    if has_surrogate(text):
+        raise ValueError("holds a lone surrogate, which cannot be written as UTF-8")
+    return text
+
+
+def _protocol_version(value: object) -> object:
+    # Clause 1.3: 1.0 is the same number; True, "1" and 1.5 are not.
+    if type(value) not in (int, float) or value != limits.PROTOCOL_VERSION:
+        raise ValueError(f"is not {limits.PROTOCOL_VERSION}, the only protocol version")
+    return limits.PROTOCOL_VERSION
+
+
+def _key(value: str) -> str:
+    # Clause 1.4. fullmatch: "$" would let a trailing newline through.
+    if not _KEY.fullmatch(value):
+        raise ValueError("is not lowercase ASCII letters, digits and hyphens that begin with a letter or digit")
+    return value
+
+
+def _finite_number(value: object) -> object:
+    # Clause 5.4: a bool is an int and "0.9" coerces, so both are refused before coercion.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("is not a finite real number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError("is not a number that a float can hold") from None
+    if not math.isfinite(number):
+        raise ValueError("is not a finite real number")
+    return number
+
+
+_Text = Annotated[StrictStr, AfterValidator(_not_blank)]
+_Score = Annotated[float, BeforeValidator(_finite_number)]
+MetadataValue = StrictBool | int | float | StrictStr
+"""What a metadata entry may hold (clause 5.6)."""
+
+
+class ProviderDescription(_Wire):
+    """What ``describe()`` answers (clauses 1.2 to 1.6). Raises ``pydantic.ValidationError`` on a MUST that is broken.
+
+    ``capabilities`` maps names to booleans; ``filters``, ``scores`` and ``citations`` are known, others are kept.
+    """
+
+    protocol_version: Annotated[Literal[1], BeforeValidator(_protocol_version)]
+    key: Annotated[StrictStr, AfterValidator(_key)]
+    label: _Text
+    capabilities: dict[StrictStr, StrictBool] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _absent_capabilities(cls, data: Any) -> Any:
+        return _without_nulls(data)
+
+
+class RetrievalRequest(_Wire):
+    """What the model may choose (clause 3.1). Raises ``pydantic.ValidationError``.
+
+    ``query``: normalised by rule N5, 1 to 500 code points. ``top_k``: 1 to 8. ``knowledge_base_ids``: at most 8, each
+    at most 120 code points and not blank. ``filters``: a JSON object, empty unless the provider claims ``filters``.
+    """
+
+    query: str
+    top_k: int = Field(
+        default=limits.TOP_K_DEFAULT, ge=limits.TOP_K_MIN, le=limits.TOP_K_MAX, strict=True
+    )
+    knowledge_base_ids: tuple[Annotated[_Text, Field(max_length=limits.BASE_ID_MAX)], ...] = Field(
+        default=(), max_length=limits.BASES_MAX
+    )
+    filters: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _writable(self) -> Self:
+        # Clause 3.1: no lone surrogates anywhere, or a provider's JSON encoder fails on a "valid" request.
+        if any(has_surrogate(text) for text in _strings(self.filters)):
+            raise ValueError("filters hold a lone surrogate, which cannot be written as UTF-8")
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _normal_query(cls, data: Any) -> Any:
+        if type(data) is not dict or type(data.get("query")) is not str:
+            return data
+        query = short_text(data["query"], limits.QUERY_MAX)
+        if not query:
+            raise ValueError("query is blank: it needs at least one visible character")
+        return {**data, "query": query}
+
+
+class RetrievalContext(_Wire):
+    """What only the host knows (clause 4.1). Raises ``pydantic.ValidationError`` when the owner is blank.
+
+    Identity comes from here alone, never from the request.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    owner_id: _Text
+    session_id: StrictStr = ""
+    turn_id: StrictStr = ""
+    trace_id: StrictStr = ""
+    signal: CancelSignal = Field(default_factory=CancelSignal, exclude=True, repr=False)
+
+
+class Source(_Wire):
+    """Where a result comes from (clause 5.5); all of it optional. Limits: 120, 300, 2,000, 120, 300 code points.
+
+    ``uri`` is public HTTP(S) or absent; a private place goes into ``id`` and ``locator`` (clause 6.2).
+    """
+
+    id: StrictStr | None = None
+    title: StrictStr | None = None
+    uri: StrictStr | None = None
+    mime_type: StrictStr | None = None
+    locator: StrictStr | None = None
+
+
+class RetrievalResult(_Wire):
+    """One passage (clauses 5.2 to 5.6). Raises ``pydantic.ValidationError`` on a MUST that is broken.
+
+    ``score`` is finite, and higher is better. ``metadata`` is flat.
+    """
+
+    id: _Text
+    content: _Text
+    score: _Score | None = None
+    source: Source | None = None
+    metadata: dict[StrictStr, MetadataValue] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _absent_metadata(cls, data: Any) -> Any:
+        return _without_nulls(data)
+
+
+class Health(_Wire):
+    """What ``health()`` answers (clause 2.1); ``message`` at most 500 code points."""
+
+    status: Literal["ready", "unconfigured", "degraded", "unavailable"]
+    message: StrictStr | None = None
+
+
+def _without_nulls(data: Any) -> Any:
+    # Clause 5.1: an optional field may be null, which is absent.
+    return {name: value for name, value in data.items() if value is not None} if type(data) is dict else data
+
+
+def _strings(value: JsonValue) -> list[str]:
+    """Every string in a JSON value, keys included; iterative, since depth is the caller's choice."""
+    found: list[str] = []
+    waiting: list[JsonValue] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, list):
+            waiting.extend(item)
+        elif isinstance(item, dict):
+            found.extend(item)
+            waiting.extend(item.values())
+    return found

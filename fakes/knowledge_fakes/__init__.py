@@ -1,0 +1,1 @@
+"""Providers to test with, conformant and faulty; this package imports none of them until asked."""
