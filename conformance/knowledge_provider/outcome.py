@@ -55,8 +55,15 @@ class Outcome(_Frozen):
     sources: tuple[SourceReport, ...] = Field(default=())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data in snake_case, with absent fields left out."""
-        raise NotImplementedError
+        """Plain JSON data in snake_case, new at each call, with absent and empty optional fields left out."""
+        plain = self.model_dump(mode="json", exclude_none=True)
+        # Rule N9.
+        for result in plain["results"]:
+            if not result["metadata"]:
+                del result["metadata"]
+        if not self.sources:
+            del plain["sources"]
+        return plain
 
 
 __all__ = ["NOTICE", "Citation", "MetadataValue", "Outcome", "OutcomeResult", "SourceReport"]

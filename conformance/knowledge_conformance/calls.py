@@ -1,0 +1,131 @@
+"""How a provider's method is called without letting it escape: on the loop or in a thread, and always with an end.
+
+Knows nothing of requests, checks or results. This file awaits; what its callers make of an ending is decided elsewhere.
+"""
+
+import asyncio
+import contextlib
+import functools
+import inspect
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from knowledge_provider import limits
+
+GRACE_SECONDS: Final = limits.CANCEL_SECONDS
+"""How long a cancelled call may take to end (clause 7.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a call ended: with a ``value``, with an ``error``, or not within its time.
+
+    ``hung`` means that the time was up; ``left_running`` that it then did not end when it was cancelled either.
+    """
+
+    value: Any = None
+    error: BaseException | None = None
+    seconds: float = 0.0
+    hung: bool = False
+    left_running: bool = False
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine, through partials and callable objects."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(type(function), "__call__", None)  # noqa: B004 - the method is looked at, not called
+    )
+
+
+async def call(
+    function: Callable[..., Any], *arguments: object, seconds: float, on_timeout: Callable[[], None] | None = None
+) -> Ending:
+    """Call a provider's method and come back within ``seconds`` plus the grace, whatever it does on the loop.
+
+    A synchronous method runs in a daemon thread, which is left behind when it does not end. ``on_timeout`` runs before
+    the call is cancelled. A method that blocks the loop itself ends only with its process, by the supervisor.
+    """
+    began = time.perf_counter()
+    task = asyncio.ensure_future(shielded(function, *arguments))
+    done, _ = await asyncio.wait({task}, timeout=seconds)
+    if done:
+        return _ended(task, began)
+    if on_timeout is not None:
+        on_timeout()
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=GRACE_SECONDS)
+    return Ending(seconds=time.perf_counter() - began, hung=True, left_running=not done)
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception that came out of provider code, carried as a value."""
+
+    error: BaseException
+
+
+async def shielded(function: Callable[..., Any], *arguments: object) -> Any:
+    """The method's value, or ``Raised``; only this task's own cancellation comes out.
+
+    ``SystemExit`` and ``KeyboardInterrupt`` must not reach asyncio: it would stop the loop, and the kit with it.
+    A ``CancelledError`` that nobody asked for is the provider's own error.
+    """
+    try:
+        if is_async(function):
+            return await function(*arguments)
+        value = await in_thread(function, *arguments)
+        return await value if inspect.isawaitable(value) else value
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return Raised(error)
+    except BaseException as error:  # noqa: BLE001 - whatever comes out of a provider is a finding, not an accident
+        return Raised(error)
+
+
+def _ended(task: "asyncio.Future[Any]", began: float) -> Ending:
+    seconds = time.perf_counter() - began
+    if task.cancelled():
+        return Ending(error=asyncio.CancelledError(), seconds=seconds)
+    value = task.result()
+    if isinstance(value, Raised):
+        return Ending(error=value.error, seconds=seconds)
+    return Ending(value=value, seconds=seconds)
+
+
+def in_thread(function: Callable[..., Any], *arguments: object) -> Awaitable[Any]:
+    """A future of ``function(*arguments)``, run in a daemon thread: an executor's thread would hold up the exit."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: object) -> None:
+        if not future.done():
+            future.set_result(value)
+
+    def work() -> None:
+        try:
+            value = function(*arguments)
+        except BaseException as error:  # noqa: BLE001 - as in ``shielded``
+            value = Raised(error)
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for this any more
+            loop.call_soon_threadsafe(settle, value)
+
+    threading.Thread(target=work, name="knowledge-conformance-call", daemon=True).start()
+    return future
+
+
+def takes_argument(function: Callable[..., Any]) -> bool:
+    """Whether a method can be called with one positional argument; one that cannot be inspected is taken to."""
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True

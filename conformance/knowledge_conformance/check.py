@@ -1,0 +1,155 @@
+"""What a check is: a small declared record and a short function; knows no particular check and no way of running one."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from knowledge_conformance.exchange import Exchange
+    from knowledge_conformance.settings import Settings
+    from knowledge_conformance.subject import Subject
+
+REQUIREMENTS: Final = "1.0"
+"""The frozen requirement set. A MUST whose ``since`` is later is advisory until the next protocol revision."""
+
+
+class Level(StrEnum):
+    """How binding a clause is."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    MAY = "MAY"
+
+
+class Facet(StrEnum):
+    """What part of a provider a check is about; a verdict names the facets it covers."""
+
+    CORE = "core"
+    FILTERS = "filters"
+    BASES = "bases"
+    OWNERS = "owners"
+    SECRETS = "secrets"
+    BACK_END = "back-end"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One rule of the contract as something that can be run.
+
+    ``id`` is permanent: it is never reused and says nothing about order. ``needs`` are checks that must hold for this
+    one to mean anything. ``calls`` bounds the calls of the provider that it makes itself, ``surveyed`` says that it
+    looks at the shared survey of ordinary answers. Fewer than ``minimum`` observations are inconclusive. ``closes``
+    marks a check that closes the provider, so that it comes last.
+    """
+
+    id: str
+    clause: str
+    level: Level
+    title: str
+    rationale: str
+    run: Callable[["Subject"], Awaitable[None]] = field(repr=False)
+    facet: Facet = Facet.CORE
+    needs: tuple[str, ...] = ()
+    calls: int | Callable[["Settings"], int] = 0
+    minimum: int = 1
+    surveyed: bool = False
+    closes: bool = False
+    since: str = REQUIREMENTS
+    judge: Callable[["Exchange"], int] | None = field(default=None, repr=False)
+
+    @property
+    def binding(self) -> bool:
+        """Whether breaking it fails the run: a MUST of the frozen requirement set."""
+        return self.level is Level.MUST and self.since <= REQUIREMENTS
+
+    def calls_allowed(self, settings: "Settings") -> int:
+        """How many calls of the provider the check may make itself, the survey aside."""
+        return self.calls if isinstance(self.calls, int) else self.calls(settings)
+
+
+class Violation(Exception):  # noqa: N818 - the field's word for a broken rule; it is an outcome, not a programming error
+    """A check's finding that a rule is broken; every text is one line, bounded and free of secrets."""
+
+    def __init__(self, *, wanted: str, saw: str, hint: str, where: str | None = None) -> None:
+        super().__init__(f"wanted {wanted}; saw {saw}")
+        self.wanted = wanted
+        self.saw = saw
+        self.hint = hint
+        self.where = where
+
+
+class Inapplicable(Exception):  # noqa: N818 - an outcome
+    """The rule does not concern this provider; the message says why."""
+
+
+class Blocked(Exception):  # noqa: N818 - an outcome
+    """Another rule, which the message names, has to hold before this one can be judged."""
+
+
+class Inconclusive(Exception):  # noqa: N818 - an outcome
+    """Too little was observed to tell; the message says what was missing, ``hint`` what to do about it."""
+
+    def __init__(self, reason: str, *, hint: str) -> None:
+        super().__init__(reason)
+        self.hint = hint
+
+
+def check(  # noqa: PLR0913 - a record's fields, each by name
+    id: str,  # noqa: A002 - the field's own name
+    *,
+    clause: str,
+    level: Level,
+    facet: Facet = Facet.CORE,
+    needs: tuple[str, ...] = (),
+    calls: int | Callable[["Settings"], int] = 0,
+    minimum: int = 1,
+    surveyed: bool = False,
+    closes: bool = False,
+) -> Callable[[Callable[["Subject"], Awaitable[None]]], Check]:
+    """Declare an ``async def`` over a ``Subject`` as a check; its docstring is the title and the rationale."""
+
+    def declare(run: Callable[["Subject"], Awaitable[None]]) -> Check:
+        title, rationale = _documentation(run)
+        return Check(
+            id=id, clause=clause, level=level, title=title, rationale=rationale, run=run, facet=facet,
+            needs=needs, calls=calls, minimum=minimum, surveyed=surveyed, closes=closes,
+        )  # fmt: skip
+
+    return declare
+
+
+def answer_check(
+    id: str,  # noqa: A002 - the field's own name
+    *,
+    clause: str,
+    level: Level,
+    needs: tuple[str, ...] = (),
+    minimum: int = 1,
+) -> Callable[[Callable[["Exchange"], int]], Check]:
+    """Declare a judgement of one answer as a check over the survey of ordinary answers.
+
+    The judge raises ``Violation`` or returns how many observations it made. It makes no calls, so the fuzzing check
+    applies it to every answer that it gets.
+    """
+
+    def declare(judge: Callable[["Exchange"], int]) -> Check:
+        async def run(subject: "Subject") -> None:
+            for exchange in await subject.survey():
+                subject.observe(judge(exchange), exchange)
+
+        title, rationale = _documentation(judge)
+        return Check(
+            id=id, clause=clause, level=level, title=title, rationale=rationale, run=run,
+            needs=(*needs,), minimum=minimum, surveyed=True, judge=judge,
+        )  # fmt: skip
+
+    return declare
+
+
+def _documentation(run: Callable[..., object]) -> tuple[str, str]:
+    title, _, rationale = cleandoc(run.__doc__ or "").partition("\n")
+    if not title or not rationale.strip():
+        raise TypeError(f"{run.__name__} needs a docstring: one line of title, then why the rule matters")
+    return title.strip(), rationale.strip()

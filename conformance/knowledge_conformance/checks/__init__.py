@@ -1,0 +1,1 @@
+"""The checks, one module for each section of the contract; each module lists its own in ``CHECKS``."""

@@ -1,0 +1,105 @@
+"""Clause 3.2 by generated requests. The only check that loads Hypothesis, and only when it runs."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from knowledge_conformance.check import Check, Level, Violation, check
+from knowledge_conformance.exchange import Exchange, show_request
+from knowledge_conformance.render import show_error
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.subject import OutOfCallsError, Subject
+
+if TYPE_CHECKING:
+    from knowledge_provider import RetrievalRequest
+
+SHRINK_CALLS: Final = 60
+"""How many calls may be spent on making a failing request smaller."""
+
+
+class _EnoughError(BaseException):
+    """Ends a Hypothesis run from inside: it catches ordinary exceptions as failing examples."""
+
+
+def _calls(settings: Settings) -> int:
+    return settings.examples + SHRINK_CALLS
+
+
+# Clause 3.2
+@check("KP-303", clause="3.2", level=Level.MUST, needs=("KP-301",), calls=_calls, surveyed=True)
+async def generated_requests_are_answered(subject: Subject) -> None:
+    """Generated requests are accepted, and answered as well as ordinary ones.
+
+    Queries of any script, symbols and lengths, with every top_k. An answer must keep each MUST of clauses 3.3, 5 and 6
+    that the ordinary answers keep. A failing request is made as small as possible before it is shown.
+    """
+    # Here, not at the top: Hypothesis takes longer to load than everything else, and checks may run without this one.
+    from knowledge_conformance.generate import each_request
+
+    judges = await _held_by_ordinary_answers(subject)
+    loop = asyncio.get_running_loop()
+    found: list[Violation] = []
+
+    def examine(request: "RetrievalRequest") -> None:
+        attempt = asyncio.run_coroutine_threadsafe(subject.attempt(request), loop)
+        try:
+            _judge(attempt.result(), judges)
+            subject.observe()
+        except OutOfCallsError:
+            raise _EnoughError from None
+        except Violation as violation:
+            found.append(violation)
+            raise
+
+    try:
+        await asyncio.to_thread(each_request, examine, examples=subject.settings.examples, seed=subject.settings.seed)
+    except _EnoughError:
+        if not found:
+            raise OutOfCallsError from None
+    except Exception:
+        if not found:
+            raise
+    if found:
+        # The last one is the smallest: Hypothesis only tries requests that are smaller than the smallest failing one.
+        raise found[-1]
+
+
+async def _held_by_ordinary_answers(subject: Subject) -> Sequence[Check]:
+    from knowledge_conformance.catalogue import CHECKS
+
+    survey = await subject.survey()
+    binding = [candidate for candidate in CHECKS if candidate.judge is not None and candidate.binding]
+    return [candidate for candidate in binding if all(_keeps(candidate, exchange) for exchange in survey)]
+
+
+def _keeps(candidate: Check, exchange: Exchange) -> bool:
+    try:
+        if candidate.judge is not None:
+            candidate.judge(exchange)
+    except Violation:
+        return False
+    return True
+
+
+def _judge(exchange: Exchange, judges: Sequence[Check]) -> None:
+    if exchange.error is not None:
+        raise Violation(
+            wanted="an answer, if only an empty one",
+            saw=f"raised {show_error(exchange.error)}",
+            hint="pass the query to the back end as data: quote or escape it, or search for its words",
+            where=show_request(exchange.request),
+        )
+    for candidate in judges:
+        try:
+            if candidate.judge is not None:
+                candidate.judge(exchange)
+        except Violation as found:
+            raise Violation(
+                wanted=f"{found.wanted} ({candidate.id}, which ordinary answers keep)",
+                saw=found.saw,
+                hint=found.hint,
+                where=found.where or str(exchange),
+            ) from None
+
+
+CHECKS: Final[tuple[Check, ...]] = (generated_requests_are_answered,)

@@ -1,0 +1,187 @@
+"""Section 3 of the contract: what a provider must be able to be asked. Knows requests; an answer's shape is section 5's."""
+
+from typing import Final
+
+from knowledge_conformance.check import Check, Inapplicable, Inconclusive, Level, Violation, answer_check, check
+from knowledge_conformance.exchange import Exchange, show_request
+from knowledge_conformance.plain import plain
+from knowledge_conformance.render import show, show_error
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.survey import answered, configured_queries
+from knowledge_provider import RetrievalRequest, error_code, limits
+
+_REFUSALS: Final = frozenset({"knowledge_filters_unsupported", "knowledge_base_unknown"})
+_UNKNOWN_BASE: Final = "conformance-kit-no-such-base"
+MADE_UP_QUERY: Final = "zzqx vlorptk 9731 qjxwv"
+"""A query that no corpus has a word of."""
+
+HARD_TEXTS: Final = (
+    '"', "'", "\\", "(", ")", "[", "{", "*", "?", "-", "--", "a AND", "NOT", "NEAR(", "title:", "-release", "+", "~2",
+    '"release policy', "release* OR (policy AND", "'; DROP TABLE documents; --", "' OR '1'='1", "{{7*7}}", "${jndi:x}",
+    '{"$ne": null}', "<script>alert(1)</script>", "%00", "../../etc/passwd", "发布审批规则是什么？", "سياسة الإصدار",
+    "नीति क्या है", "👩\u200d👩\u200d👧 🏳️\u200d🌈", "e\u0301", "the", "a b", "x" * limits.QUERY_MAX,
+)  # fmt: skip
+"""Texts that break query languages, encoders and templates; each is a valid query."""
+
+
+# Clause 3.2
+@check("KP-301", clause="3.2", level=Level.MUST, needs=("KP-101",), surveyed=True)
+async def ordinary_requests_are_answered(subject: Subject) -> None:
+    """Ordinary requests are answered, and some of them with results.
+
+    Everything else that the kit looks at needs this. Without queries in the settings the kit asks common words; where
+    none of them is answered with a result, nothing was observed.
+    """
+    promised = configured_queries(subject)
+    for exchange in await subject.survey():
+        if exchange.request.query in promised and exchange.count == 0 and exchange.request.top_k > 1:
+            raise Inconclusive(
+                f"the settings promise results for {show(exchange.request.query)}, and there were none",
+                hint="name queries that your corpus answers: --provider-query 'text', or queries = [...]",
+            )
+        subject.observe(exchange.count, exchange)
+
+
+# Clause 3.2
+@check("KP-302", clause="3.2", level=Level.MUST, needs=("KP-301",), calls=len(HARD_TEXTS), minimum=len(HARD_TEXTS))
+async def hard_texts_are_accepted(subject: Subject) -> None:
+    """Texts that break query languages are accepted.
+
+    Quotes, operators, SQL, JSON, templates and any script are things that people say; the provider escapes them for
+    its back end. Nothing found is a fine answer, an exception is not.
+    """
+    for text in HARD_TEXTS:
+        _accepted(await subject.attempt(RetrievalRequest(query=text)))
+        subject.observe()
+
+
+def _accepted(exchange: Exchange) -> None:
+    if exchange.error is None or _refused(exchange):
+        return
+    raise Violation(
+        wanted="an answer, if only an empty one",
+        saw=f"raised {show_error(exchange.error)}",
+        hint="pass the query to the back end as data: quote or escape it, or search for its words",
+        where=show_request(exchange.request),
+    )
+
+
+def _refused(exchange: Exchange) -> bool:
+    asked_more = bool(exchange.request.filters or exchange.request.knowledge_base_ids)
+    return asked_more and exchange.error is not None and error_code(exchange.error) in _REFUSALS
+
+
+# Clause 3.3
+@answer_check("KP-304", clause="3.3", level=Level.MUST, needs=("KP-501",))
+def at_most_top_k(exchange: Exchange) -> int:
+    """An answer has at most top_k results.
+
+    A host would cut it; but hosts budget a model's context by top_k, and several stores together return several times
+    as much.
+    """
+    if exchange.count > exchange.request.top_k:
+        raise Violation(
+            wanted=f"at most {exchange.request.top_k} results",
+            saw=f"{exchange.count}",
+            hint="pass top_k to the back end, and cut after merging",
+        )
+    return exchange.count
+
+
+# Clause 3.7
+@check("KP-305", clause="3.7", level=Level.SHOULD, needs=("KP-301",), calls=1, surveyed=True)
+async def nonsense_finds_nothing(subject: Subject) -> None:
+    """A query that matches nothing gives an empty list.
+
+    Filler is read out as if it were knowledge. A nearest-neighbour store always answers: give it a threshold, or accept
+    this advice. The query is made up of words that no corpus has.
+    """
+    if subject.settings.no_hit_query is not None:
+        raise Inapplicable("the settings name a query that matches nothing: KP-306 asks that")
+    await _finds_nothing(subject, MADE_UP_QUERY)
+
+
+# Clause 3.7
+@check("KP-306", clause="3.7", level=Level.MUST, needs=("KP-301",), calls=1, surveyed=True)
+async def named_no_hit_query_finds_nothing(subject: Subject) -> None:
+    """The query that the settings name as matching nothing gives an empty list.
+
+    no-hit-query in the settings promises it, so neither filler nor an exception will do.
+    """
+    if subject.settings.no_hit_query is None:
+        raise Inapplicable("the settings name no no-hit-query")
+    await _finds_nothing(subject, subject.settings.no_hit_query)
+
+
+async def _finds_nothing(subject: Subject, query: str) -> None:
+    # A provider that never finds anything would pass for the wrong reason.
+    if not answered(await subject.survey()):
+        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    exchange = await subject.attempt(RetrievalRequest(query=query))
+    if exchange.error is not None or exchange.count:
+        raise Violation(
+            wanted="an empty list",
+            saw=f"{exchange.count} results" if exchange.error is None else f"raised {show_error(exchange.error)}",
+            hint="drop results that do not match, by a threshold of your own; nothing found is no error",
+        )
+    subject.observe()
+
+
+# Clause 3.2
+@check("KP-307", clause="3.2", level=Level.MUST, needs=("KP-301",), calls=4, minimum=4)
+async def filters_and_bases_are_answered_or_refused(subject: Subject) -> None:
+    """A request with filters or knowledge bases is answered, or refused by its own code.
+
+    knowledge_filters_unsupported and knowledge_base_unknown tell a host what to do; any other exception looks like a
+    broken provider.
+    """
+    requests = (
+        RetrievalRequest(query="policy", filters={"department": "engineering"}),
+        RetrievalRequest(query="policy", filters={"and": [{"year": {"gt": 2020}}, {"tags": ["a", None, True]}]}),
+        RetrievalRequest(query="policy", knowledge_base_ids=(_UNKNOWN_BASE,)),
+        RetrievalRequest(query="policy", knowledge_base_ids=(_UNKNOWN_BASE, "' OR '1'='1"), filters={"a\"]": "\\"}),
+    )
+    for request in requests:
+        exchange = await subject.attempt(request)
+        if exchange.error is not None and not _refused(exchange):
+            raise Violation(
+                wanted="an answer, or the code knowledge_filters_unsupported or knowledge_base_unknown",
+                saw=f"raised {show_error(exchange.error)}",
+                hint="raise KnowledgeFiltersUnsupportedError or KnowledgeBaseUnknownError of knowledge_provider.errors",
+                where=show_request(request),
+            )
+        subject.observe()
+
+
+# Clause 3.8
+@check("KP-308", clause="3.8", level=Level.MUST, needs=("KP-301",), calls=2, minimum=2)
+async def arguments_are_not_changed(subject: Subject) -> None:
+    """The request and the context are never changed.
+
+    A host passes the same request to several providers, and the same context to all calls of a turn.
+    """
+    for filters in ({}, {"department": "engineering", "nested": {"list": [1, 2]}}):
+        request = RetrievalRequest(query="policy", filters=filters)
+        context = subject.context()
+        before = plain(request), plain(context)
+        exchange = await subject.attempt(request, context)
+        if exchange.error is not None and not _refused(exchange):
+            _accepted(exchange)
+        if (plain(request), plain(context)) != before:
+            raise Violation(
+                wanted="the request and the context as they were before the call",
+                saw=f"another {'request' if plain(request) != before[0] else 'context'}",
+                hint="copy before you change: dict(request.filters)",
+            )
+        subject.observe()
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    ordinary_requests_are_answered,
+    hard_texts_are_accepted,
+    at_most_top_k,
+    nonsense_finds_nothing,
+    named_no_hit_query_finds_nothing,
+    filters_and_bases_are_answered_or_refused,
+    arguments_are_not_changed,
+)

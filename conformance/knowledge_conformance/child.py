@@ -1,0 +1,92 @@
+"""The child process that holds the provider: reads the kit's commands, lets the worker run, dies with the kit.
+
+Knows pipes and signals. The main thread only listens, so that the kit's end is noticed and a ``KeyboardInterrupt``
+that a provider raises is no Ctrl-C; provider code runs in the worker's thread.
+"""
+
+import faulthandler
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+from knowledge_conformance.channel import KEY_BYTES, ChannelError, Reader, Writer
+
+READ_SIZE: Final = 1 << 16
+Commands = queue.SimpleQueue[dict[str, Any]]
+
+
+def main() -> None:
+    """Serve the kit on the two descriptors that the command line names, until it closes the command pipe."""
+    commands_from, results_to = int(sys.argv[1]), int(sys.argv[2])
+    _keep_to_ourselves(commands_from, results_to)
+    key = _read_exactly(commands_from, KEY_BYTES)
+    commands: Commands = queue.SimpleQueue()
+    writer = Writer(results_to, key)
+    threading.Thread(target=_work, args=(commands, writer), name="knowledge-conformance", daemon=True).start()
+    _listen(commands_from, Reader(key), commands)
+
+
+def _keep_to_ourselves(*descriptors: int) -> None:
+    # A program that the provider starts must not hold the pipes open, nor may a fork of it speak for the kit.
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)
+        os.register_at_fork(after_in_child=lambda descriptor=descriptor: os.close(descriptor))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    faulthandler.enable()
+
+
+def _listen(descriptor: int, reader: Reader, commands: Commands) -> None:
+    while data := os.read(descriptor, READ_SIZE):
+        try:
+            for command in reader.feed(data):
+                commands.put(command)
+        except ChannelError:
+            break
+    # The kit is gone, or something else writes its commands: nothing of the provider may go on.
+    os.killpg(0, signal.SIGKILL)
+
+
+def _work(commands: Commands, writer: Writer) -> None:
+    try:
+        _serve(commands, writer)
+    except BaseException:  # noqa: BLE001 - the kit sees the process end, and says on which check
+        faulthandler.dump_traceback()
+    os._exit(1)
+
+
+def _serve(commands: Commands, writer: Writer) -> None:
+    first = commands.get()
+    sys.path[:] = first["path"]
+    # Only now: what the kit imports is found on the path of the run.
+    from knowledge_conformance.settings import Settings
+    from knowledge_conformance.worker import Worker
+
+    worker = Worker(first["target"], Settings.model_validate(first["settings"]), writer.write)
+    worker.open()
+    while True:
+        _obey(worker, commands.get())
+
+
+def _obey(worker: Any, command: Mapping[str, Any]) -> None:
+    if "run" in command:
+        worker.run(command["run"], command["remaining"])
+    else:
+        worker.close()
+
+
+def _read_exactly(descriptor: int, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = os.read(descriptor, size - len(data))
+        if not more:
+            os._exit(1)
+        data += more
+    return data
+
+
+if __name__ == "__main__":
+    main()

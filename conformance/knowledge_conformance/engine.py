@@ -1,0 +1,94 @@
+"""One check against one subject gives one result. Knows how findings become outcomes; runs no process and no loop."""
+
+from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation
+from knowledge_conformance.render import show_error
+from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.subject import OutOfCallsError, ProviderRaisedError, Subject
+
+
+async def run_check(check: Check, subject: Subject) -> CheckResult:
+    """The check's result; whatever the provider or the check itself does comes back as an outcome."""
+    try:
+        await check.run(subject)
+    except BaseException as error:  # noqa: BLE001 - a check that dies must say so, whatever killed it
+        return _finding(check, subject, error)
+    return _looked(check, subject)
+
+
+def _looked(check: Check, subject: Subject) -> CheckResult:
+    # Too little seen is never a pass.
+    if subject.observations >= check.minimum:
+        return _result(check, subject, CheckOutcome.PASSED)
+    return _result(
+        check,
+        subject,
+        CheckOutcome.INCONCLUSIVE,
+        wanted=f"at least {check.minimum} observations",
+        saw=f"{subject.observations}",
+        hint="name queries that your corpus answers: --provider-query 'text' (repeatable), or queries = [...]",
+    )
+
+
+def _finding(check: Check, subject: Subject, error: BaseException) -> CheckResult:
+    match error:
+        case Violation():
+            return _violated(check, subject, error)
+        case Inapplicable():
+            return _result(check, subject, CheckOutcome.INAPPLICABLE, saw=str(error))
+        case Blocked():
+            return _result(check, subject, CheckOutcome.BLOCKED, saw=str(error))
+        case Inconclusive():
+            return _result(check, subject, CheckOutcome.INCONCLUSIVE, saw=str(error), hint=error.hint)
+        case OutOfCallsError():
+            return left_out(check, observations=subject.observations, calls=subject.calls, limit=subject.settings.max_calls)
+        case ProviderRaisedError():
+            return _raised(check, subject, error)
+    return _kit_error(check, subject, error)
+
+
+def _violated(check: Check, subject: Subject, found: Violation) -> CheckResult:
+    strict = subject.settings.strict_should and check.level is Level.SHOULD
+    outcome = CheckOutcome.FAILED if check.binding or strict else CheckOutcome.ADVISORY
+    where = found.where or subject.shown
+    return _result(check, subject, outcome, wanted=found.wanted, saw=found.saw, hint=found.hint, where=where)
+
+
+def _raised(check: Check, subject: Subject, error: ProviderRaisedError) -> CheckResult:
+    return _result(
+        check,
+        subject,
+        CheckOutcome.ERRORED,
+        wanted="an answer",
+        saw=f"raised {error}",
+        hint="a valid request is answered; a failure of the back end is no part of this test: start it, or use a fake",
+        where=error.where,
+    )
+
+
+def _kit_error(check: Check, subject: Subject, error: BaseException) -> CheckResult:
+    return _result(
+        check,
+        subject,
+        CheckOutcome.KIT_ERROR,
+        wanted="the check to come to an end",
+        saw=f"raised {show_error(error)}",
+        hint="this is the kit's fault, not the provider's: please report it with this text",
+    )
+
+
+def left_out(check: Check, *, observations: int, calls: int, limit: int) -> CheckResult:
+    """The result of a check that ``--max-calls`` stopped or left out."""
+    return CheckResult(
+        id=check.id,
+        outcome=CheckOutcome.INCONCLUSIVE,
+        observations=observations,
+        calls=calls,
+        saw=f"stopped by --max-calls={limit}",
+        hint="allow more calls of the provider: --max-calls N",
+    )
+
+
+def _result(check: Check, subject: Subject, outcome: CheckOutcome, **evidence: str | None) -> CheckResult:
+    return CheckResult(
+        id=check.id, outcome=outcome, observations=subject.observations, calls=subject.calls, **evidence
+    )

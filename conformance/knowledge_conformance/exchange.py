@@ -1,0 +1,85 @@
+"""One call of ``retrieve`` and what came of it, as a frozen value; knows how to read an answer, judges nothing."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from knowledge_conformance.render import show, show_error
+from knowledge_provider import RetrievalContext, RetrievalRequest, RetrievalResult
+
+ITEMS_READ_MAX: Final = 64
+"""How many items of one answer are looked at; a provider that floods is told so by clause 3.3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request, the context it was made in, and either the raw ``response`` or the ``error`` that came out.
+
+    ``seconds`` is how long the call took. ``suspended`` tells whether it ever gave way to the event loop.
+    """
+
+    request: RetrievalRequest
+    context: RetrievalContext
+    response: object = None
+    error: BaseException | None = None
+    seconds: float = 0.0
+
+    @property
+    def items(self) -> tuple[object, ...]:
+        """The first raw items of a well-formed answer; empty when the answer's shape is not the contract's."""
+        container = results_of(self.response)
+        return () if container is None else tuple(list.__getitem__(container, slice(ITEMS_READ_MAX)))
+
+    @property
+    def count(self) -> int:
+        """How many items the answer has."""
+        container = results_of(self.response)
+        return 0 if container is None else list.__len__(container)
+
+    @property
+    def entries(self) -> tuple[tuple[int, dict[str, Any]], ...]:
+        """The items that can be read, with their positions, as plain dictionaries in the provider's spelling."""
+        read = ((at, as_dict(item)) for at, item in enumerate(self.items))
+        return tuple((at, entry) for at, entry in read if entry is not None)
+
+    def __str__(self) -> str:
+        """The call on one line, as an author would write it."""
+        return f"{show_request(self.request)} -> {self._came()}"
+
+    def _came(self) -> str:
+        if self.error is not None:
+            return f"raised {show_error(self.error)}"
+        return f"{self.count} results" if results_of(self.response) is not None else show(self.response)
+
+
+def show_request(request: RetrievalRequest) -> str:
+    """A request on one line, as an author would write it."""
+    parts = [f"query={show(request.query)}", f"top_k={request.top_k}"]
+    if request.knowledge_base_ids:
+        parts.append(f"knowledge_base_ids={show(request.knowledge_base_ids)}")
+    if request.filters:
+        parts.append(f"filters={show(request.filters)}")
+    return f"retrieve(RetrievalRequest({', '.join(parts)}), context)"
+
+
+def results_of(response: object) -> list[Any] | None:
+    """The items of an answer by rule N1, or None when it has no such list; never runs the answer's own code."""
+    held = dict.get(response, "results") if isinstance(response, dict) else response
+    if isinstance(held, list):
+        return held
+    return list(tuple.__iter__(held)) if isinstance(held, tuple) else None
+
+
+def as_dict(item: object) -> dict[str, Any] | None:
+    """An item's own fields, present and not null: of a ``dict``, or of the contract's model; None of anything else."""
+    if type(item) is RetrievalResult:
+        fields = {name: getattr(item, name) for name in RetrievalResult.model_fields}
+    elif isinstance(item, dict):
+        fields = dict(dict.items(item))
+    else:
+        return None
+    return {name: value for name, value in fields.items() if type(name) is str and value is not None}
+
+
+def first_present(entry: dict[str, Any], *names: str) -> Any:
+    """The first of ``names`` that an entry has, or None: camelCase and snake_case are the same field."""
+    return next((entry[name] for name in names if name in entry), None)

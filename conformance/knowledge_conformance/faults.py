@@ -1,0 +1,82 @@
+"""What went wrong with a provider's process, in an author's words; knows endings, starts and reads nothing."""
+
+import signal
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from knowledge_conformance.check import Check
+from knowledge_conformance.results import CheckOutcome, CheckResult
+
+OUTPUT_MAX: Final = 1 << 20
+"""Bytes that a provider may write to standard output and error during one check."""
+
+
+class Fault(Enum):
+    """The ways in which a provider takes its own process, and would take its host's, away."""
+
+    DIED = "died"
+    STALLED = "stalled"
+    FLOODED = "flooded"
+    SCRIBBLED = "scribbled"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFault:
+    """A fault, with the exit status of a process that died (negative: the signal) or the seconds of a stall."""
+
+    kind: Fault
+    status: int = 0
+    seconds: float = 0.0
+
+    @property
+    def saw(self) -> str:
+        """What came instead of a result."""
+        match self.kind:
+            case Fault.DIED:
+                return _death(self.status)
+            case Fault.STALLED:
+                return f"nothing for {self.seconds:g} s: the event loop, or the whole interpreter, was held"
+            case Fault.FLOODED:
+                return f"more than {OUTPUT_MAX >> 20} MiB on standard output or error during one check"
+            case Fault.SCRIBBLED:
+                return "foreign bytes on the kit's own channel: the provider writes to file descriptors it did not open"
+
+    @property
+    def hint(self) -> str:
+        """What the author can do."""
+        match self.kind:
+            case Fault.DIED:
+                return "a provider shares its host's process: it may never end it; run with --in-process to debug"
+            case Fault.STALLED:
+                return "await slow work, or run it with asyncio.to_thread; bound loops, recursion and regular expressions"
+            case Fault.FLOODED:
+                return "write to logging, not to standard output, and not for each call"
+            case Fault.SCRIBBLED:
+                return "write only to files and sockets that the provider opened itself"
+
+
+def fault_result(check: Check, fault: ProcessFault, *, calls: int) -> CheckResult:
+    """The failed result of the check that a process was on: whatever the check's level, no host survives this."""
+    return CheckResult(
+        id=check.id,
+        outcome=CheckOutcome.FAILED,
+        calls=calls,
+        wanted="the provider to answer, or raise, and leave the host's process alone",
+        saw=fault.saw,
+        hint=fault.hint,
+        where=f"call {calls} of this check" if calls else "before the check's first call",
+    )
+
+
+def _death(status: int) -> str:
+    if status >= 0:
+        return f"the provider's process ended itself with exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"the provider's process was ended by {name}{_MEANING.get(name, '')}"
+
+
+_MEANING: Final = {"SIGSEGV": " (a segmentation fault)", "SIGABRT": " (an abort)", "SIGKILL": " (killed, or out of memory)"}

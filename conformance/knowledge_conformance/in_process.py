@@ -1,0 +1,118 @@
+"""The runner without a child process: for debuggers, and for factories that only this process has. No protection.
+
+A check that stalls is left behind in its daemon thread and the rest go on in a new one; a crash, an ``os._exit`` or a
+loop inside C takes the whole run. Knows threads and deadlines, judges nothing.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from knowledge_conformance.check import Check
+from knowledge_conformance.faults import Fault, ProcessFault, fault_result
+from knowledge_conformance.results import CheckResult
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.supervisor import CLOSE_SECONDS, LOAD_SECONDS, stall_seconds
+from knowledge_conformance.target import Target, TargetError
+from knowledge_conformance.worker import Worker
+
+_Messages = queue.SimpleQueue[Mapping[str, Any]]
+
+
+class InProcess:
+    """Runs checks in a thread of this process; ``seconds`` of a stall are unbounded under a debugger (None)."""
+
+    def __init__(self, target: str | Target, settings: Settings, *, patient: bool = False) -> None:
+        self._target = target
+        self._settings = settings
+        self._patient = patient
+        self._thread: _WorkerThread | None = None
+        self.calls = 0
+
+    def start(self) -> None:
+        """Start the thread."""
+        if self._thread is None:
+            self._thread = _WorkerThread(self._target, self._settings)
+            self._thread.ask(lambda worker: worker.open())
+
+    def open(self) -> None:
+        """Wait until a provider is open; raises ``TargetError`` when that fails."""
+        self.start()
+        try:
+            message = self._await("opened", "unusable", seconds=LOAD_SECONDS)
+        except TimeoutError:
+            self._thread = None
+            raise TargetError(f"cannot load the target within {LOAD_SECONDS:g} s") from None
+        if "unusable" in message:
+            self._thread = None
+            raise TargetError(message["unusable"])
+
+    def run(self, check: Check, remaining: int) -> CheckResult:
+        """The check's result, with at most ``remaining`` calls of the provider."""
+        before = self.calls
+        if self._thread is None:
+            self.open()
+        self._ask(lambda worker: worker.run(check.id, remaining))
+        seconds = stall_seconds(self._settings)
+        try:
+            return CheckResult.model_validate(self._await("result", seconds=seconds)["result"])
+        except TimeoutError:
+            self._thread = None
+            return fault_result(check, ProcessFault(Fault.STALLED, seconds=seconds), calls=self.calls - before)
+
+    def close(self) -> None:
+        """Close the provider and end the thread."""
+        if self._thread is None:
+            return
+        self._ask(lambda worker: worker.close())
+        try:
+            self._await("closed", seconds=CLOSE_SECONDS)
+        except TimeoutError:
+            pass
+        else:
+            self._thread.end()
+        self._thread = None
+
+    def kill(self) -> None:
+        """Leave the thread behind."""
+        self._thread = None
+
+    def _ask(self, work: Callable[[Worker], None]) -> None:
+        if self._thread is not None:
+            self._thread.ask(work)
+
+    def _await(self, *wanted: str, seconds: float) -> Mapping[str, Any]:
+        while self._thread is not None:
+            message = self._thread.receive(None if self._patient else seconds)
+            if "call" in message:
+                self.calls += 1
+            if any(name in message for name in wanted):
+                return message
+        raise TimeoutError
+
+
+class _WorkerThread:
+    def __init__(self, target: str | Target, settings: Settings) -> None:
+        self._work: queue.SimpleQueue[Callable[[Worker], None] | None] = queue.SimpleQueue()
+        self._messages: _Messages = queue.SimpleQueue()
+        worker = Worker(target, settings, self._messages.put)
+        self._thread = threading.Thread(target=self._serve, args=(worker,), name="knowledge-conformance", daemon=True)
+        self._thread.start()
+
+    def ask(self, work: Callable[[Worker], None]) -> None:
+        self._work.put(work)
+
+    def end(self) -> None:
+        self._work.put(None)
+        self._thread.join()
+
+    def receive(self, seconds: float | None) -> Mapping[str, Any]:
+        try:
+            return self._messages.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeoutError from None
+
+    def _serve(self, worker: Worker) -> None:
+        while (work := self._work.get()) is not None:
+            work(worker)

@@ -1,0 +1,33 @@
+"""Values of a provider's, copied into plain ones that can be compared without running the provider's code."""
+
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+DEPTH_MAX: Final = 20
+ENTRIES_MAX: Final = 1000
+
+Plain = str | int | float | bool | bytes | None | tuple["Plain", ...]
+
+
+def plain(value: object, depth: int = DEPTH_MAX) -> Plain:
+    """A bounded, immutable picture of ``value``: equal pictures mean equal plain data.
+
+    Containers become tuples; an object that is not plain data is pictured by its type alone.
+    """
+    if value is None or type(value) in (str, int, float, bool, bytes):
+        return value  # type: ignore[return-value] # the exact types were just looked at
+    if depth == 0:
+        return "..."
+    if type(value) in (list, tuple):
+        return ("list", *(plain(item, depth - 1) for item in value[:ENTRIES_MAX]))  # type: ignore[index] # as above
+    if isinstance(value, dict):
+        return ("dict", *_entries(value, depth))
+    if isinstance(value, BaseModel):
+        return ("model", type(value).__name__, *_entries(value.__dict__, depth))
+    return ("object", type(value).__module__, type(value).__qualname__)
+
+
+def _entries(fields: dict[Any, Any], depth: int) -> list[Plain]:
+    pairs = [(plain(key, depth - 1), plain(value, depth - 1)) for key, value in list(dict.items(fields))[:ENTRIES_MAX]]
+    return sorted(pairs, key=repr)  # the order of a mapping's entries is no part of its value

@@ -1,0 +1,112 @@
+"""The report: a run as data that is the same for the same provider, without times or paths. Knows its JSON shape."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.check import REQUIREMENTS, Facet, Level
+from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.verdict import FacetState, Verdict, facet_states, not_established, sentence, verdict
+from knowledge_provider import PROTOCOL_VERSION
+
+
+class CheckReport(BaseModel):
+    """One check with its outcome and evidence; texts are one line, or null."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    level: Level
+    clause: str
+    facet: Facet
+    title: str
+    outcome: CheckOutcome
+    observations: int
+    calls: int
+    wanted: str | None
+    saw: str | None
+    hint: str | None
+    where: str | None
+
+
+class Report(BaseModel):
+    """A run on one target. The same provider gives the same bytes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kit: str
+    protocol: int
+    requirements: str
+    target: str
+    verdict: Verdict
+    facets: dict[Facet, FacetState]
+    counts: dict[CheckOutcome, int]
+    checks: tuple[CheckReport, ...]
+    not_established: tuple[str, ...]
+
+    @property
+    def conformant(self) -> bool:
+        """Whether the verdict is ``conformant``; nothing else is."""
+        return self.verdict is Verdict.CONFORMANT
+
+    @property
+    def exit_code(self) -> int:
+        """0 when conformant, 1 otherwise."""
+        return 0 if self.conformant else 1
+
+    @property
+    def sentence(self) -> str:
+        """The verdict with the facets that it is about, on one line."""
+        return sentence(self.verdict, self.facets)
+
+    def to_json(self) -> str:
+        """The report as JSON text."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
+
+
+def make_report(target: str, results: Iterable[CheckResult], settings: Settings) -> Report:
+    """The report of the results of one target, in the catalogue's order."""
+    by_id = {result.id: result for result in results}
+    ordered = [by_id[check.id] for check in CHECKS if check.id in by_id]
+    states = facet_states(ordered, settings)
+    return Report(
+        kit=kit_version(),
+        protocol=PROTOCOL_VERSION,
+        requirements=REQUIREMENTS,
+        target=target,
+        verdict=verdict(ordered, settings),
+        facets=states,
+        counts=_counts(ordered),
+        checks=tuple(_check_report(result) for result in ordered),
+        not_established=tuple(not_established(states)),
+    )
+
+
+def _counts(results: Iterable[CheckResult]) -> dict[CheckOutcome, int]:
+    counted = Counter(result.outcome for result in results)
+    return {outcome: counted[outcome] for outcome in CheckOutcome}
+
+
+def _check_report(result: CheckResult) -> CheckReport:
+    check = BY_ID[result.id]
+    declared = {"level": check.level, "clause": check.clause, "facet": check.facet, "title": check.title}
+    return CheckReport(**declared, **result.model_dump())
+
+
+def kit_version() -> str:
+    """The installed version of the kit, or ``unknown`` where only its files are there."""
+    try:
+        return version("knowledge-provider-kit")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def report_schema() -> dict[str, Any]:
+    """The report's JSON Schema, as the documentation publishes it."""
+    return Report.model_json_schema(mode="serialization")

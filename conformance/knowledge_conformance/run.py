@@ -1,0 +1,102 @@
+"""One run of the checks on one target: order, prerequisites and the budget of calls. Knows no process and no pytest."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from knowledge_conformance import catalogue
+from knowledge_conformance.check import Check
+from knowledge_conformance.engine import left_out
+from knowledge_conformance.in_process import InProcess
+from knowledge_conformance.report import Report, make_report
+from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.supervisor import Supervisor
+from knowledge_conformance.target import Target
+
+
+class Runner(Protocol):
+    """What runs one check on the target: a supervised child process, or a thread beside a debugger."""
+
+    calls: int
+
+    def start(self) -> None:
+        """Begin to load the target."""
+        ...
+
+    def open(self) -> None:
+        """Wait until a provider is open; raises ``TargetError`` when that fails."""
+        ...
+
+    def run(self, check: Check, remaining: int) -> CheckResult:
+        """The check's result."""
+        ...
+
+    def close(self) -> None:
+        """Close the provider and release everything."""
+        ...
+
+    def kill(self) -> None:
+        """Release everything at once."""
+        ...
+
+
+class Run:
+    """The results of one target, each check run once, its prerequisites first.
+
+    ``share`` divides the budget of calls where several processes run the same checks on the same target.
+    """
+
+    def __init__(self, target: str | Target, settings: Settings, *, in_process: bool = False, share: int = 1) -> None:
+        self.name = target if isinstance(target, str) else target.name
+        self.settings = settings
+        self.results: dict[str, CheckResult] = {}
+        self._max_calls = settings.max_calls // share
+        self.runner: Runner
+        if isinstance(target, str) and not in_process:
+            self.runner = Supervisor(target, settings)
+        else:
+            self.runner = InProcess(target, settings, patient=in_process)
+
+    def result(self, check: Check) -> CheckResult:
+        """The check's result, run now unless it was already."""
+        if check.id not in self.results:
+            self.results[check.id] = self._result(check)
+        return self.results[check.id]
+
+    def all(self) -> Report:
+        """Run every check; the report of it. Closes the target, whatever happens."""
+        try:
+            for check in catalogue.CHECKS:
+                self.result(check)
+        finally:
+            self.close()
+        return self.report()
+
+    def close(self) -> None:
+        """Close the target."""
+        self.runner.close()
+
+    def report(self) -> Report:
+        """The report of what was run so far."""
+        return make_report(self.name, self.results.values(), self.settings)
+
+    def _result(self, check: Check) -> CheckResult:
+        if check.facet in self.settings.absent:
+            return CheckResult(id=check.id, outcome=CheckOutcome.INAPPLICABLE, saw="declared absent in the settings")
+        cause = _broken(self.result(catalogue.BY_ID[needed]) for needed in check.needs)
+        if cause is not None:
+            return CheckResult(id=check.id, outcome=CheckOutcome.BLOCKED, saw=f"{cause} has to hold first")
+        remaining = self._max_calls - self.runner.calls
+        if remaining <= 0:
+            return left_out(check, observations=0, calls=0, limit=self.settings.max_calls)
+        return self.runner.run(check, remaining)
+
+
+def _broken(results: Iterable[CheckResult]) -> str | None:
+    """The root cause among prerequisites: the check that failed, not one that it blocked."""
+    for result in results:
+        if result.outcome in BROKEN:
+            return result.id
+        if result.outcome is CheckOutcome.BLOCKED and result.saw is not None:
+            return result.saw.partition(" ")[0]
+    return None

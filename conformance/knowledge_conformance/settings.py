@@ -1,0 +1,138 @@
+"""What a user may say about their provider, read from TOML; knows files and shapes, no provider and no check."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+
+from knowledge_conformance.check import Facet
+from knowledge_provider import limits
+
+OWN_FILE: Final = "knowledge-conformance.toml"
+PROJECT_FILE: Final = "pyproject.toml"
+TABLE: Final = "knowledge-conformance"
+
+_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Query = Annotated[_Line, StringConstraints(max_length=limits.QUERY_MAX)]
+
+
+class SettingsError(Exception):
+    """The settings cannot be used; the message is one line that says where, what was wanted and what came."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=lambda name: name.replace("_", "-"),
+        populate_by_name=True,
+        hide_input_in_errors=True,
+    )
+
+
+class OwnerExpectation(_Table):
+    """What one owner sees: ``sees`` and ``never`` are result ids of the answer to ``query``."""
+
+    query: _Query
+    sees: tuple[_Line, ...] = ()
+    never: tuple[_Line, ...] = ()
+
+
+class FilterExpectation(_Table):
+    """A filter and some ids that it selects for ``query``."""
+
+    query: _Query
+    filter: dict[str, JsonValue]
+    selects: tuple[_Line, ...] = ()
+
+
+class Settings(_Table):
+    """Everything that can be set, with its default; ``[tool.knowledge-conformance]``.
+
+    ``timeout`` is in seconds for one call, ``max_calls`` bounds the calls of the whole run, ``examples`` is how many
+    requests are generated, ``seed`` makes them others.
+    """
+
+    providers: tuple[_Line, ...] = ()
+    queries: tuple[_Query, ...] = ()
+    no_hit_query: _Query | None = None
+    timeout: float = Field(default=limits.CALL_SECONDS_DEFAULT, gt=0, le=600, allow_inf_nan=False)
+    max_calls: int = Field(default=400, ge=0)
+    concurrency: int = Field(default=limits.CONCURRENCY_DEFAULT, ge=2, le=limits.CONCURRENCY_MAX)
+    examples: int = Field(default=25, ge=1, le=10_000)
+    seed: int = Field(default=0, ge=0)
+    require: tuple[Facet, ...] = (Facet.CORE,)
+    absent: tuple[Facet, ...] = ()
+    secrets: tuple[_Line, ...] = ()
+    strict_should: bool = False
+    bases: Mapping[_Line, tuple[_Line, ...]] = Field(default_factory=dict)
+    owners: Mapping[_Line, OwnerExpectation] = Field(default_factory=dict)
+    filters: tuple[FilterExpectation, ...] = ()
+
+    @property
+    def required(self) -> frozenset[Facet]:
+        """The facets that the verdict needs; ``core`` always is one."""
+        return frozenset({Facet.CORE, *self.require})
+
+
+def read_settings(folder: Path) -> Settings:
+    """The settings that hold in ``folder``: of the nearest folder upwards that has a settings or project file.
+
+    Raises ``SettingsError`` when the file cannot be read, is not TOML, or holds what is not a setting.
+    """
+    for place in (folder, *folder.parents):
+        own, project = place / OWN_FILE, place / PROJECT_FILE
+        if own.is_file():
+            document = _toml(own)
+            return parse_settings(_project_table(document) or document, source=own.name)
+        if project.is_file():
+            return parse_settings(_project_table(_toml(project)) or {}, source=project.name)
+    return Settings()
+
+
+def parse_settings(table: object, *, source: str) -> Settings:
+    """Settings from a parsed TOML table; raises ``SettingsError`` that names the place in ``source``."""
+    if isinstance(table, dict) and "known-failures" in table:
+        raise SettingsError(f"{source}: known-failures is not supported by this version; mend or report the failure")
+    try:
+        settings = Settings.model_validate(table)
+    except ValidationError as error:
+        raise SettingsError(_explain(error, source)) from None
+    return _consistent(settings, source)
+
+
+def _consistent(settings: Settings, source: str) -> Settings:
+    both = settings.required & set(settings.absent)
+    if both:
+        names = ", ".join(sorted(both))
+        raise SettingsError(f"{source}: {names} cannot be both required and absent; 'core' is always required")
+    return settings
+
+
+def override(settings: Settings, **given: Any) -> Settings:
+    """Settings with the values that a command line gave (None is not given); raises ``SettingsError``."""
+    changed = {name: value for name, value in given.items() if value is not None}
+    return parse_settings({**settings.model_dump(), **changed}, source="command line")
+
+
+def _explain(error: ValidationError, source: str) -> str:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or TABLE
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(sorted(name.replace("_", "-") for name in Settings.model_fields))
+        return f"{source}: {place}: there is no such setting; the settings are: {known}"
+    return f"{source}: {place}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+
+
+def _project_table(document: Mapping[str, Any]) -> Any:
+    tools = document.get("tool")
+    return tools.get(TABLE) if isinstance(tools, dict) else None
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path.name}: cannot be read as TOML ({type(error).__name__}: {error})") from None

@@ -1,0 +1,176 @@
+"""``Subject``: the provider as a check sees it, with every call counted, bounded and written down.
+
+Knows one provider and its settings. It judges nothing: a check decides what an answer means.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+from knowledge_conformance import calls
+from knowledge_conformance.check import Violation
+from knowledge_conformance.exchange import Exchange, show_request
+from knowledge_conformance.render import show_error
+from knowledge_conformance.settings import Settings
+from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, limits
+
+TRANSCRIPT_MAX: Final = 64
+DEFAULT_OWNER: Final = "conformance-owner"
+
+
+class OutOfCallsError(Exception):
+    """The run may not call the provider any more (``--max-calls``)."""
+
+
+class ProviderRaisedError(Exception):
+    """The provider raised where the contract wants an answer; ``where`` is the call, ``__cause__`` what it raised."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        super().__init__(show_error(error))
+        self.where = where
+        self.__cause__ = error
+
+
+class Surveyor(Protocol):
+    """Gives the shared survey of ordinary answers, made once for as long as its process lives."""
+
+    async def __call__(self, subject: "Subject") -> Sequence[Exchange]:
+        """The survey's exchanges; the first time it is made with this subject's calls."""
+        ...
+
+
+class Subject:
+    """One provider under one check.
+
+    ``allowed`` is how many calls the check may make. ``announce`` is told before each call, so that whoever watches
+    knows that the run is alive and how many calls were made.
+    """
+
+    def __init__(
+        self,
+        provider: Any,
+        settings: Settings,
+        *,
+        allowed: int,
+        announce: Callable[[], None],
+        surveyor: Surveyor,
+    ) -> None:
+        self.provider = provider
+        self.settings = settings
+        self.calls = 0
+        self.observations = 0
+        self.transcript: deque[str] = deque(maxlen=TRANSCRIPT_MAX)
+        self.shown: str | None = None
+        self._allowed = allowed
+        self._announce = announce
+        self._surveyor = surveyor
+
+    # What a check says.
+
+    def observe(self, count: int = 1, exchange: Exchange | None = None) -> None:
+        """Count what was looked at; the exchange is the call that a failure right after it would show."""
+        self.observations += count
+        if exchange is not None:
+            self.shown = str(exchange)
+
+    async def survey(self) -> Sequence[Exchange]:
+        """Answers to ordinary requests, shared by all checks of one process."""
+        return await self._surveyor(self)
+
+    # What a provider is asked.
+
+    def member(self, name: str) -> Any:
+        """An attribute of the provider, or None, which counts as absent (clause 1.1); raises what a property raises."""
+        try:
+            return getattr(self.provider, name, None)
+        except BaseException as error:
+            raise ProviderRaisedError(error, f"provider.{name}") from error
+
+    def is_async(self) -> bool:
+        """Whether ``retrieve`` is a coroutine function."""
+        return calls.is_async(self.member("retrieve"))
+
+    def context(self, **changes: Any) -> RetrievalContext:
+        """A fresh trusted context with its own signal; ``changes`` replace its fields."""
+        owner = next(iter(self.settings.owners), DEFAULT_OWNER)
+        deadline = asyncio.get_running_loop().time() + self.settings.timeout
+        fields = {
+            "owner_id": owner,
+            "session_id": "conformance-session",
+            "turn_id": "conformance-turn",
+            "trace_id": "conformance-trace",
+            "signal": CancelSignal(deadline=deadline),
+        }
+        return RetrievalContext(**{**fields, **changes})
+
+    async def describe(self) -> Any:
+        """What ``describe()`` answers, called on the loop's own thread as a host does; raises what it raises."""
+        self._count("describe()")
+        try:
+            return self.provider.describe()
+        except BaseException as error:
+            raise ProviderRaisedError(error, "describe()") from error
+
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext | None = None) -> Exchange:
+        """One answered call. Raises ``ProviderRaisedError`` when it fails, ``Violation`` when it does not end."""
+        exchange = await self.attempt(request, context)
+        if exchange.error is not None:
+            raise ProviderRaisedError(exchange.error, show_request(request)) from exchange.error
+        return exchange
+
+    async def attempt(self, request: RetrievalRequest, context: RetrievalContext | None = None) -> Exchange:
+        """One call, whether it answers or raises; ``Violation`` when it does neither within the time for one call."""
+        context = context or self.context()
+        self._count(show_request(request))
+        ending = await calls.call(
+            self.provider.retrieve,
+            request,
+            context,
+            seconds=self.settings.timeout,
+            on_timeout=lambda: context.signal.cancel("timeout"),
+        )
+        self._refuse_hang(ending, show_request(request), self.settings.timeout)
+        exchange = Exchange(request, context, ending.value, ending.error, ending.seconds)
+        self.shown = str(exchange)
+        self.transcript[-1] = self.shown
+        return exchange
+
+    async def health(self) -> calls.Ending:
+        """One call of ``health``, with a signal when it takes one (clause 2.1)."""
+        self._count("health()")
+        health = self.provider.health
+        arguments = (CancelSignal(),) if calls.takes_argument(health) else ()
+        return await calls.call(health, *arguments, seconds=limits.HEALTH_SECONDS)
+
+    async def close(self) -> calls.Ending:
+        """One call of ``close()``; an ending that hung is a ``Violation``."""
+        self._count("close()")
+        ending = await calls.call(self.provider.close, seconds=self.settings.timeout)
+        self._refuse_hang(ending, "close()", self.settings.timeout)
+        return ending
+
+    def start(self, request: RetrievalRequest, context: RetrievalContext) -> "asyncio.Task[Any]":
+        """A call of ``retrieve`` as a task of the check's own, for checks that cancel it or watch it."""
+        self._count(show_request(request))
+        return asyncio.ensure_future(calls.shielded(self.provider.retrieve, request, context))
+
+    def _count(self, shown: str) -> None:
+        if self.calls >= self._allowed:
+            raise OutOfCallsError
+        self.calls += 1
+        self.shown = shown
+        self.transcript.append(shown)
+        self._announce()
+
+    @staticmethod
+    def _refuse_hang(ending: calls.Ending, shown: str, seconds: float) -> None:
+        if not ending.hung:
+            return
+        came = "it was still running after it was cancelled, too" if ending.left_running else "no answer"
+        raise Violation(
+            wanted=f"an answer within {seconds:g} s",
+            saw=came,
+            hint="bound every wait of the provider below the host's deadline (context.signal.remaining())",
+            where=shown,
+        )

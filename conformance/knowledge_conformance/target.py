@@ -1,0 +1,129 @@
+"""What ``module:obj`` names and how a provider is made of it; knows importing and opening, no contract clause."""
+
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any, Final
+
+from knowledge_conformance.render import show_error
+
+_SHAPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+class TargetError(Exception):
+    """The target cannot be used; the message is one line that says what was wanted and what came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A loaded target. ``instance``: the object itself is the provider, and lives for the whole run."""
+
+    name: str
+    value: Any
+    instance: bool
+
+
+def check_name(name: str) -> str:
+    """``name`` when it reads ``module:obj``; raises ``TargetError`` otherwise."""
+    if not _SHAPE.fullmatch(name):
+        raise TargetError(f"{name!r} is not a target: wanted module:object, such as acme.search:provider")
+    return name
+
+
+def load(name: str) -> Target:
+    """Import a target; raises ``TargetError`` for whatever goes wrong, ``SystemExit`` of the module included."""
+    module_name, _, path = check_name(name).partition(":")
+    try:
+        value: Any = importlib.import_module(module_name)
+        for attribute in path.split("."):
+            value = getattr(value, attribute)
+    except ModuleNotFoundError as error:
+        raise TargetError(f"cannot load {name}: {_missing(error, module_name)}") from None
+    except AttributeError as error:
+        raise TargetError(f"cannot load {name}: {_unnamed(error, module_name, path)}") from None
+    except BaseException as error:  # noqa: BLE001 - a module may raise anything while it is imported
+        raise TargetError(f"cannot load {name}: importing {module_name} raised {show_error(error)}") from None
+    return target_of(value, name)
+
+
+def _missing(error: ModuleNotFoundError, module_name: str) -> str:
+    if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
+        return f"there is no module {error.name!r} on the path (the folder where the run starts is on it)"
+    return f"{module_name} imports {error.name!r}, which is not installed"
+
+
+def _unnamed(error: AttributeError, module_name: str, path: str) -> str:
+    if error.name is not None and error.name in path.split("."):
+        return f"{module_name} has no {path!r}"
+    return f"importing {module_name} raised {show_error(error)}"
+
+
+def target_of(value: Any, name: str) -> Target:
+    """What kind of target an object is; raises ``TargetError`` for one that can be none.
+
+    An object with ``describe`` or ``retrieve`` is a provider as it is, a context manager is entered for the whole run,
+    and any other callable makes a fresh provider for each check.
+    """
+    if inspect.isclass(value) or inspect.isroutine(value):
+        return Target(name, value, instance=False)
+    if _is_provider(value) or _is_context_manager(value):
+        return Target(name, value, instance=True)
+    if callable(value):
+        return Target(name, value, instance=False)
+    raise TargetError(f"cannot use {name}: it is {_kind(value)}; wanted a provider, or what makes one")
+
+
+async def open_provider(target: Target, stack: AsyncExitStack) -> Any:
+    """A provider of the target, with what must be closed after it on ``stack``; raises ``TargetError``."""
+    try:
+        value = target.value if target.instance else await _made(target.value)
+        if not _is_provider(value):
+            value = await _entered(value, stack)
+    except TargetError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a factory may raise anything
+        raise TargetError(f"cannot open {target.name}: it raised {show_error(error)}") from error
+    if not _is_provider(value):
+        raise TargetError(f"cannot open {target.name}: it gave {_kind(value)}, which has no describe and no retrieve")
+    return value
+
+
+async def _made(factory: Callable[[], Any]) -> Any:
+    # A synchronous factory runs on the loop's thread, as it would in a host: what it makes may bind itself to the loop.
+    value = factory()
+    return await value if inspect.isawaitable(value) else value
+
+
+async def _entered(value: Any, stack: AsyncExitStack) -> Any:
+    if hasattr(type(value), "__aenter__"):
+        return await stack.enter_async_context(value)
+    if hasattr(type(value), "__enter__"):
+        return stack.enter_context(value)
+    return value
+
+
+def _is_provider(value: object) -> bool:
+    return not inspect.isclass(value) and (hasattr(value, "describe") or hasattr(value, "retrieve"))
+
+
+def _is_context_manager(value: object) -> bool:
+    return hasattr(type(value), "__aenter__") or hasattr(type(value), "__enter__")
+
+
+def _kind(value: object) -> str:
+    return f"a {type(value).__module__}.{type(value).__qualname__}"
+
+
+def importable_name(value: object) -> str | None:
+    """``module:qualname`` under which another process finds the same object, or None."""
+    module_name, path = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if type(module_name) is not str or type(path) is not str or "<" in path:
+        return None
+    found: Any = sys.modules.get(module_name)
+    for attribute in path.split("."):
+        found = getattr(found, attribute, None)
+    return f"{module_name}:{path}" if found is value and module_name != "__main__" else None

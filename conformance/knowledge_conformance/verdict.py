@@ -1,0 +1,76 @@
+"""The verdict: what all results together say, facet by facet. Pure; knows no provider and no way of showing it."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+
+from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
+from knowledge_conformance.check import Facet
+from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.settings import Settings
+
+
+class Verdict(StrEnum):
+    """What a whole run says. ``partial``: some checks were not selected, so nothing is said of the provider."""
+
+    CONFORMANT = "conformant"
+    NOT_CONFORMANT = "not conformant"
+    INCONCLUSIVE = "inconclusive"
+    PARTIAL = "partial"
+
+
+class FacetState(StrEnum):
+    """What a run saw of a facet."""
+
+    EXERCISED = "exercised"
+    ABSENT = "declared absent"
+    NOT_EXERCISED = "not exercised"
+
+
+_SEEN: Final = frozenset({CheckOutcome.PASSED, CheckOutcome.ADVISORY, CheckOutcome.FAILED, CheckOutcome.ERRORED})
+
+
+def facet_states(results: Iterable[CheckResult], settings: Settings) -> dict[Facet, FacetState]:
+    """Each facet's state, in the order of ``Facet``."""
+    seen = {BY_ID[result.id].facet for result in results if result.outcome in _SEEN}
+    return {facet: _state(facet, seen, settings) for facet in Facet}
+
+
+def _state(facet: Facet, seen: set[Facet], settings: Settings) -> FacetState:
+    if facet in settings.absent:
+        return FacetState.ABSENT
+    return FacetState.EXERCISED if facet in seen else FacetState.NOT_EXERCISED
+
+
+def verdict(results: Iterable[CheckResult], settings: Settings) -> Verdict:
+    """The verdict on everything that was run; nothing run, or nothing observed, is never conformant."""
+    by_id = {result.id: result for result in results}
+    if any(result.outcome in BROKEN for result in by_id.values()):
+        return Verdict.NOT_CONFORMANT
+    if len(by_id) < len(CHECKS):
+        return Verdict.PARTIAL
+    return Verdict.CONFORMANT if all(_covered(facet, by_id) for facet in settings.required) else Verdict.INCONCLUSIVE
+
+
+def _covered(facet: Facet, by_id: Mapping[str, CheckResult]) -> bool:
+    outcomes = {result.outcome for check_id, result in by_id.items() if BY_ID[check_id].facet is facet}
+    return CheckOutcome.PASSED in outcomes and CheckOutcome.INCONCLUSIVE not in outcomes
+
+
+def not_established(states: Mapping[Facet, FacetState]) -> list[str]:
+    """What a reader must not take from the verdict, one sentence each."""
+    facets = [
+        f"{facet}: {state}" for facet, state in states.items() if state is not FacetState.EXERCISED
+    ]
+    clauses = [f"clause {clause}: {reason}" for clause, reason in NOT_TESTED.items()]
+    return facets + clauses
+
+
+def sentence(found: Verdict, states: Mapping[Facet, FacetState]) -> str:
+    """The verdict with the facets that it is about, on one line."""
+    covered = [facet for facet, state in states.items() if state is FacetState.EXERCISED]
+    unseen = [facet for facet, state in states.items() if state is FacetState.NOT_EXERCISED]
+    absent = [facet for facet, state in states.items() if state is FacetState.ABSENT]
+    notes = [f"{label}: {', '.join(facets)}" for label, facets in (("not exercised", unseen), ("absent", absent)) if facets]
+    about = ", ".join(covered) or "nothing"
+    return f"{found}: {about}" + (f" ({'; '.join(notes)})" if notes else "")

@@ -1,0 +1,272 @@
+"""What a host makes of any answer: rules N1 to N13 as one pure function; knows no provider, call or clock.
+
+Total and bounded: a response is foreign data of any type. Containers and models are read through the base types' own
+methods, so nothing of a response is called, iterated or compared but a key that claims the hash of a known name.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from pydantic import BaseModel
+
+from knowledge_provider import limits
+from knowledge_provider.citations import CitationLedger
+from knowledge_provider.models import MetadataValue, RetrievalResult, Source
+from knowledge_provider.outcome import Citation, Outcome, OutcomeResult, SourceReport
+from knowledge_provider.text import content_text, finite_number, is_a, short_text
+from knowledge_provider.uris import public_uri
+
+_Fields = dict[object, object]
+_NO_FIELDS: Final[_Fields] = {}
+_DICT: Final[type[_Fields]] = dict
+_LIST: Final[type[list[object]]] = list
+_TUPLE: Final[type[tuple[object, ...]]] = tuple
+
+# A model's fields and a class's name, also where a subclass or metaclass has put something else in the way.
+_MODEL_FIELDS: Final = BaseModel.__dict__["__dict__"]
+_CLASS_NAME: Final = type.__dict__["__name__"]
+
+_JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+class _Passage(NamedTuple):
+    """A candidate that became a result, before it is cited."""
+
+    id: str
+    content: str
+    score: float | None
+    source: Source
+    metadata: dict[str, MetadataValue]
+    provider: str
+
+
+def normalize_response(
+    response: object,
+    *,
+    query: object,
+    limit: int = limits.TOP_K_DEFAULT,
+    max_content_chars: int = limits.CONTENT_MAX,
+    allow_hosts: Iterable[str] = (),
+    citations: CitationLedger | None = None,
+) -> Outcome:
+    """The outcome of one search by rules N1 to N13 (clause 8.8): total, deterministic, in the response's order.
+
+    Args:
+        response: What ``retrieve`` answered; anything at all. It is not changed.
+        query: What was asked; anything at all, normalised to at most 500 code points.
+        limit: How many results at most, 1 or more. Eight times as many candidates are looked at.
+        max_content_chars: Code points of content in each result, 1 or more.
+        allow_hosts: Host names or addresses that the URI policy lets pass although they are not public.
+        citations: The turn's ledger, which new citations are added to; without one, ids begin at ``source_1``.
+
+    Normalising ``results`` of the outcome again, as models or as ``to_dict()`` has them, changes nothing in them.
+
+    Raises:
+        TypeError: ``limit`` or ``max_content_chars`` is not an int, ``allow_hosts`` is not iterable, or ``citations``
+            is not a ``CitationLedger``.
+        ValueError: ``limit`` or ``max_content_chars`` is below 1.
+    """
+    _require_count("limit", limit)
+    _require_count("max_content_chars", max_content_chars)
+    ledger = CitationLedger() if citations is None else _require_ledger(citations)
+    passages = _passages(response, limit, max_content_chars, _require_hosts(allow_hosts))
+    cited = [(passage, _cite(passage, ledger)) for passage in passages]
+    return Outcome(
+        status="ok" if passages else "not_found",
+        query=short_text(query, limits.QUERY_MAX),
+        results=tuple(_result(passage, citation) for passage, citation in cited),
+        citations=tuple({citation.id: citation for _, citation in cited if citation}.values()),
+        sources=_reports(response),
+    )
+
+
+def _passages(response: object, limit: int, max_content_chars: int, allow_hosts: tuple[str, ...]) -> list[_Passage]:
+    kept: dict[str, _Passage] = {}
+    # Rule N2.
+    for candidate in _head(_results_of(response), limit * limits.CANDIDATES_PER_RESULT):
+        # Rule N3.
+        if (fields := _fields(candidate, RetrievalResult)) is None:
+            continue
+        passage = _passage(fields, len(kept) + 1, max_content_chars, allow_hosts)
+        # Rule N7.
+        if passage.id and passage.content:
+            kept.setdefault(passage.id, passage)
+        if len(kept) == limit:
+            break
+    return list(kept.values())
+
+
+def _results_of(response: object) -> object:
+    # Rule N1.
+    fields = _fields(response, Outcome)
+    return response if fields is None else _entry(fields, "results")
+
+
+def _passage(item: _Fields, place: int, max_content_chars: int, allow_hosts: tuple[str, ...]) -> _Passage:
+    # Rule N4, with each field by its own rule.
+    inner = _fields(_entry(item, "source"), Source) or _NO_FIELDS
+    source = _source(item, inner, allow_hosts)
+    return _Passage(
+        id=_id(_first((item, "id"), (item, "chunkId"), (item, "chunk_id")), source.id, place),
+        content=content_text(_first((item, "content"), (item, "text")), max_content_chars),
+        score=_score(_entry(item, "score")),
+        source=source,
+        metadata=_metadata(_entry(item, "metadata")),
+        provider=short_text(_first((item, "provider"), (inner, "provider")), limits.PROVIDER_NAME_MAX),
+    )
+
+
+def _id(value: object, source_id: str | None, place: int) -> str:
+    # Rule N4: two passages of one document without ids are still told apart.
+    written = short_text(value, limits.RESULT_ID_MAX)
+    return f"{source_id}:{place}"[: limits.RESULT_ID_MAX] if source_id and not written else written
+
+
+def _source(item: _Fields, inner: _Fields, allow_hosts: tuple[str, ...]) -> Source:
+    # Rules N4, N5 and N10.
+    mime_type = _first((inner, "mimeType"), (inner, "mime_type"), (item, "mimeType"))
+    return Source(
+        id=_optional(_first((inner, "id"), (item, "documentId"), (item, "document_id")), limits.SOURCE_ID_MAX),
+        title=_optional(_first((inner, "title"), (item, "title")), limits.SOURCE_TITLE_MAX),
+        uri=public_uri(_first((inner, "uri"), (inner, "url"), (item, "url")), allow_hosts=allow_hosts),
+        mime_type=_optional(mime_type, limits.SOURCE_MIME_TYPE_MAX),
+        locator=_optional(_entry(inner, "locator"), limits.SOURCE_LOCATOR_MAX),
+    )
+
+
+def _score(value: object) -> float | None:
+    # Rule N8. `float` alone would also read "1_000", "Infinity" and Arabic-Indic digits.
+    # Read from a plain string: a subclass may define `__float__`.
+    if is_a(value, str):
+        value = float(str.__str__(value)) if _JSON_NUMBER.fullmatch(value) else None
+    number = finite_number(value)
+    return None if number is None else float(number)
+
+
+def _metadata(value: object) -> dict[str, MetadataValue]:
+    # Rule N11.
+    kept: dict[str, MetadataValue] = {}
+    for key, entry in _head_entries(value, limits.METADATA_ENTRIES_MAX):
+        name = short_text(key, limits.METADATA_KEY_MAX) if type(key) is str or is_a(key, str) else ""
+        plain = short_text(entry, limits.METADATA_TEXT_MAX) if type(entry) is str else _metadata_value(entry)
+        if name and plain is not None:
+            kept[name] = plain
+    return kept
+
+
+def _metadata_value(value: object) -> MetadataValue | None:
+    if is_a(value, str):
+        return short_text(value, limits.METADATA_TEXT_MAX)
+    return value if is_a(value, bool) else finite_number(value)
+
+
+def _cite(passage: _Passage, ledger: CitationLedger) -> Citation | None:
+    # Clause 8.9.
+    if passage.source.uri is None:
+        return None
+    return ledger.cite(passage.source.uri, source=passage.source, content=passage.content, provider=passage.provider)
+
+
+def _result(passage: _Passage, citation: Citation | None) -> OutcomeResult:
+    # Rules N9 and N13. Constructed without validation: normalised values keep the model's rules, and checking each
+    # again would take as long as reading it did.
+    return OutcomeResult.model_construct(
+        id=passage.id,
+        content=passage.content,
+        score=passage.score,
+        source=passage.source if any(vars(passage.source).values()) else None,
+        metadata=passage.metadata,
+        url=citation.url if citation else None,
+        citation_id=citation.id if citation else None,
+    )
+
+
+def _reports(response: object) -> tuple[SourceReport, ...]:
+    # Rule N13, clause 5.11.
+    reported = _entry(_fields(response, Outcome) or _NO_FIELDS, "sources")
+    read = (_report(entry) for entry in _head(reported, limits.SOURCE_REPORTS_MAX))
+    return tuple(report for report in read if report)
+
+
+def _report(entry: object) -> SourceReport | None:
+    fields = _fields(entry, SourceReport) or _NO_FIELDS
+    key, status, reason = (
+        _optional(_entry(fields, name), limits.PROVIDER_NAME_MAX) for name in ("key", "status", "reason")
+    )
+    if not key or not status:
+        return None
+    count = finite_number(_entry(fields, "count"))
+    return SourceReport(key=key, status=status, reason=reason, count=count if is_a(count, int) and count >= 0 else None)
+
+
+def _head(values: object, count: int) -> Sequence[object]:
+    # A slice, not an iterator: it is taken at once, whatever the container's class or another thread does.
+    if is_a(values, _LIST):
+        return _LIST.__getitem__(values, slice(count))
+    return _TUPLE.__getitem__(values, slice(count)) if is_a(values, _TUPLE) else ()
+
+
+def _head_entries(value: object, count: int) -> Sequence[tuple[object, object]]:
+    return list(islice(_DICT.items(value), count)) if is_a(value, _DICT) else ()
+
+
+def _fields(value: object, model: type[BaseModel]) -> _Fields | None:
+    if is_a(value, _DICT):
+        return value
+    fields: _Fields | None = _MODEL_FIELDS.__get__(value) if is_a(value, model) else None
+    return fields
+
+
+def _entry(fields: _Fields, name: str) -> object:
+    # A foreign key with the same hash is asked whether it equals the name, and may raise.
+    try:
+        return _DICT.get(fields, name)
+    except Exception:
+        return None
+
+
+def _first(*places: tuple[_Fields, str]) -> object:
+    # Rule N4: null falls through, an empty string does not.
+    for fields, name in places:
+        if (value := _entry(fields, name)) is not None:
+            return value
+    return None
+
+
+def _optional(value: object, limit: int) -> str | None:
+    return short_text(value, limit) or None
+
+
+def _require_count(name: str, value: object) -> None:
+    if type(value) is not int:
+        raise TypeError(f"{name} must be an int, since it is a count; got {_kind(value)}: pass 1 or more")
+    if value < 1:
+        raise ValueError(f"{name} must be 1 or more, or no result could be kept; got {value}")
+
+
+def _require_ledger(value: object) -> CitationLedger:
+    if not is_a(value, CitationLedger):
+        raise TypeError(
+            f"citations must be a CitationLedger, since it keeps the turn's ids; got {_kind(value)}: "
+            "pass one for each turn, or leave it out"
+        )
+    return value
+
+
+def _require_hosts(value: Any) -> tuple[str, ...]:
+    # A lone string is meant as one host, not as its letters.
+    if is_a(value, str):
+        return (value,)
+    try:
+        return tuple(value)
+    except TypeError:
+        raise TypeError(
+            f"allow_hosts must be an iterable of host names, since each is compared; got {_kind(value)}: "
+            "pass a tuple of strings, or leave it out"
+        ) from None
+
+
+def _kind(value: object) -> str:
+    return str(_CLASS_NAME.__get__(type(value)))
