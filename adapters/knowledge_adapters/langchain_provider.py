@@ -3,14 +3,12 @@
 Made to be copied alone. It does not import LangChain: what it is given brings that along.
 """
 
-import inspect
 from collections.abc import Callable, Mapping
-from itertools import islice
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from knowledge_provider import adapting, errors
 from knowledge_provider.models import Health, ProviderDescription, RetrievalContext, RetrievalRequest, RetrievalResult
-from knowledge_provider.text import is_blank
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -23,7 +21,8 @@ _SEARCHES: Final[dict[str | None, str]] = {
     "distance": "similarity_search_with_score",
     "relevance": "similarity_search_with_relevance_scores",
 }
-_BEHIND_RETRIEVER: Final = {"similarity": "asimilarity_search", "mmr": "amax_marginal_relevance_search"}
+# What a VectorStoreRetriever asks its store, by search type; all else that has scores comes to the second.
+_BEHIND: Final = {"similarity": "asimilarity_search", "mmr": "amax_marginal_relevance_search"}
 _BEHIND_SCORES: Final = "asimilarity_search_with_score"
 
 
@@ -55,26 +54,27 @@ class LangChainProvider:
         scope: Callable[[RetrievalContext], Mapping[str, Any]] | None = None,
         in_thread: bool | None = None,
     ) -> None:
-        self._scored, self._is_distance = score_kind is not None, score_kind == "distance"
-        capabilities = {"filters": False, "scores": self._scored, "citations": citations}
-        self._identity = {"protocol_version": 1, "key": key, "label": label, "capabilities": capabilities}
-        self.describe()
-        self._sync = getattr(target, _SEARCHES[score_kind], None)
-        self._async = getattr(target, f"a{_SEARCHES[score_kind]}", None)
-        if not (self._sync or self._async):
-            raise TypeError(f"{type(target).__name__} has no {_SEARCHES[score_kind]}: only a vector store has scores")
-        taken = {"k", "kwargs"} if self._scored else _taken_arguments(target)
-        if scope and not taken:
+        search = _SEARCHES.get(score_kind, "")
+        self._sync: Any = getattr(target, search, None)
+        self._async: Any = getattr(target, f"a{search}", None)
+        if self._sync is None and self._async is None:
+            wanted = "for a vector store 'similarity', 'distance' or 'relevance', for a retriever none"
+            raise TypeError(f"{type(target).__name__} has no search for score_kind={score_kind!r}; wanted: {wanted}")
+        # LangChain drops the search arguments of a retriever that does not say that it takes some, without a word.
+        takes_arguments = score_kind is not None or getattr(target, "_expects_other_args", False) is True
+        if scope is not None and not takes_arguments:
             raise ValueError(f"{type(target).__name__} ignores search arguments, so scope would keep no owners apart")
-        self._takes_k = "k" in taken or (bool(taken) and hasattr(target, "search_kwargs"))
-        self._in_thread = _wraps_a_thread(target, self._scored) if in_thread is None else in_thread
+        self._takes_k = takes_arguments and (score_kind is not None or hasattr(target, "search_kwargs"))
+        self._in_thread = _wraps_a_thread(target, self._async) if in_thread is None else in_thread
         self._threads = adapting.DaemonThreads()
-        self._uri_key, self._title_key = uri_key, title_key
-        self._knowledge_base, self._scope, self._closed = knowledge_base, scope, False
+        claims = {"filters": False, "scores": score_kind is not None, "citations": citations}
+        self._description = ProviderDescription(protocol_version=1, key=key, label=label, capabilities=claims)
+        self._result_of = partial(adapting.result_of, uri_key=uri_key, title_key=title_key, left_out=("_id",))
+        self._score_kind, self._knowledge_base, self._scope, self._closed = score_kind, knowledge_base, scope, False
 
     def describe(self) -> ProviderDescription:
         """The same description each time (clause 1.7)."""
-        return ProviderDescription.model_validate(self._identity)
+        return self._description.model_copy(deep=True)
 
     def health(self) -> Health:
         """``ready`` until closed: a LangChain object cannot be asked whether its back end is up."""
@@ -92,85 +92,59 @@ class LangChainProvider:
         adapting.refuse_filters(request)
         adapting.refuse_other_bases(request, self._knowledge_base)
         try:
-            return self._results(await self._search(request, context), request.top_k)
+            found = await self._search(request, context)
+            items: list[Any] = [*found] if isinstance(found, list | tuple) else [found]
+            taken: dict[str, str] = {}
+            return adapting.usable((self._result(item, taken) for item in items), request.top_k)
         except errors.KnowledgeError:
             raise
         except Exception as error:
-            # Clauses 3.2, 3.7: LangChain's cosine refuses a query without a vector, as an emoji is to a word list.
+            # Clauses 3.2, 3.7: LangChain's cosine refuses a query with no vector, as an emoji has in a list of words.
             if type(error) is ValueError and str(error).startswith("NaN values found"):
                 return []
             raise adapting.failure(error, "LangChain") from error
 
-    async def _search(self, request: RetrievalRequest, context: RetrievalContext) -> object:
-        arguments = {"k": request.top_k} if self._takes_k else {}
+    async def _search(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        arguments: dict[str, Any] = {"k": request.top_k} if self._takes_k else {}
         if self._scope is not None:
-            arguments |= _owner_arguments(self._scope, context)
+            arguments |= adapting.owner_arguments(self._scope, context)
         if self._in_thread:
             return await self._threads.run(context.signal, self._sync, request.query, **arguments)
         return await self._async(request.query, **arguments)
 
-    def _results(self, found: object, top_k: int) -> list[RetrievalResult]:
-        if not isinstance(found, list | tuple):
-            raise _unreadable(found)
-        taken: dict[str, str] = {}
-        results = list(islice(filter(None, (self._result(item, taken) for item in found)), top_k))
-        if found and not results:
-            # Clause 5.10: a store that is read by a wrong text key must not look like one that found nothing.
-            raise errors.KnowledgeInvalidResponseError("not one of LangChain's documents has text and a finite score")
-        return results
-
     def _result(self, item: Any, taken: dict[str, str]) -> RetrievalResult | None:
-        document, number = item if self._scored and type(item) is tuple and len(item) == 2 else (item, None)
+        document, number = _with_number(item) if self._score_kind else (item, None)
         if not hasattr(document, "page_content"):
-            raise _unreadable(document)
-        content, score = adapting.passage_text(document.page_content), adapting.plain_number(number)
-        metadata = getattr(document, "metadata", None) or {}
-        where = metadata.get(self._uri_key)
-        given = getattr(document, "id", None) or metadata.get("_id")
-        if not content or (self._scored and score is None)
+            raise errors.KnowledgeInvalidResponseError(f"LangChain gave {type(document).__name__}, not a document")
+        score = adapting.plain_number(number)
+        if self._score_kind and score is None:
             return None
-        name = adapting.result_id(given, where, content, taken)
-        return name and RetrievalResult(
-            id=name,
-            content=content,
-            score=-score if self._is_distance else score,
-            source=adapting.source_of(where, metadata.get(self._title_key)),
-            metadata=adapting.plain_metadata(metadata, without=(self._uri_key, self._title_key, "_id")),
-        )
+        # Clause 5.4: higher is better. A distance of 0 stays 0, as -0.0 would only puzzle.
+        score = -score if self._score_kind == "distance" and score else score
+        metadata: Mapping[str, Any] = getattr(document, "metadata", None) or {}
+        # langchain-qdrant leaves a document's id empty and puts it into the metadata.
+        given = getattr(document, "id", None) or metadata.get("_id")
+        return self._result_of(document.page_content, metadata, taken, vendor_id=given, score=score)
 
 
-def _owner_arguments(scope: Callable[[RetrievalContext], Mapping[str, Any]], context: RetrievalContext) -> dict[str, Any]:
-    if is_blank(context.owner_id):  # Clause 4.4
-        raise errors.KnowledgeOwnerRequiredError("no owner came, and this provider keeps owners apart by it")
-    arguments = dict(scope(context))
-    if not arguments:
-        raise errors.KnowledgeFailedError("scope gave no search arguments for this owner; none means all documents")
-    return arguments
+def _with_number(item: Any) -> tuple[Any, Any]:
+    # A store gives pairs; whatever else came stays whole, and has no number.
+    try:
+        document, number = item
+    except (TypeError, ValueError):
+        return item, None
+    return document, number
 
 
-def _unreadable(came: object) -> errors.KnowledgeInvalidResponseError:
-    return errors.KnowledgeInvalidResponseError(f"LangChain should give {wanted}, and gave {type(came).__name__}; ...")
-
-
-def _taken_arguments(target: object) -> set[str]:
-    # LangChain passes on what `_get_relevant_documents` has parameters for and drops the rest without a word.
-    search = getattr(target, "_get_relevant_documents", None)
-    return set(inspect.signature(search).parameters) - {"query", "run_manager"} if search else set()
-
-
-def _wraps_a_thread(target: Any, scored: bool) -> bool:
-    """Whether LangChain's asynchronous method runs the synchronous one in the event loop's executor.
-
-    A hung call would keep such a thread, and with it the loop's shutdown and the process's exit.
-    """
-    name = _BEHIND_SCORES if scored else "_aget_relevant_documents"
-    search = getattr(target, name, None) or getattr(target, "ainvoke", None)
+def _wraps_a_thread(target: Any, search: object) -> bool:
+    # A hung call would keep such a thread, and with it the event loop's shutdown and the process's exit.
+    search = getattr(target, _BEHIND_SCORES, None) or getattr(target, "_aget_relevant_documents", search)
     if _owner(search) == "VectorStoreRetriever":
-        search = getattr(target.vectorstore, _BEHIND_RETRIEVER.get(target.search_type, _BEHIND_SCORES))
+        search = getattr(target.vectorstore, _BEHIND.get(target.search_type, _BEHIND_SCORES))
     return search is None or _owner(search) in ("BaseRetriever", "VectorStore", "Runnable")
 
 
 def _owner(method: object) -> str:
-    """The class of LangChain's core that defines a method, or "" when another does."""
+    # The class of LangChain's core that defines a method.
     module = getattr(method, "__module__", None) or ""
     return getattr(method, "__qualname__", "").partition(".")[0] if module.startswith("langchain_core.") else ""

@@ -1,1 +1,60 @@
-"""The conformance kit."""
+"""The conformance kit, and its pytest plugin's entry: this module is all that an idle pytest run loads of it.
+
+Nothing is imported here until an option or a name is used, not even pytest.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import pytest
+
+    from knowledge_conformance.api import assert_conforms as assert_conforms
+    from knowledge_conformance.api import run as run
+    from knowledge_conformance.report import Report as Report
+    from knowledge_conformance.settings import Settings as Settings
+    from knowledge_conformance.suite import ProviderConformance as ProviderConformance
+
+_HOMES = {
+    "ProviderConformance": "suite",
+    "Report": "report",
+    "Settings": "settings",
+    "assert_conforms": "api",
+    "run": "api",
+}
+
+__all__ = ["ProviderConformance", "Report", "Settings", "assert_conforms", "run"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def pytest_addoption(parser: "pytest.Parser") -> None:
+    """Add the options; pytest calls this in every run."""
+    group = parser.getgroup("knowledge provider conformance")
+    add = group.addoption
+    add("--provider", action="append", default=[], metavar="MODULE:OBJ", help="check this provider; repeatable")
+    add("--provider-query", action="append", metavar="TEXT", help="a query that returns something; repeatable")
+    add("--provider-timeout", type=float, metavar="SECONDS", help="time for one call of the provider (10)")
+    add("--provider-examples", type=int, metavar="N", help="how many requests to generate (25)")
+    add("--provider-seed", type=int, metavar="N", help="generate other requests (0)")
+    add("--provider-report", metavar="PATH", help="write the report there as JSON")
+    add("--max-calls", type=int, metavar="N", help="never call the provider more often in this run (400)")
+    add("--require", action="append", metavar="FACET", help="a facet that the verdict must cover; repeatable")
+    add("--strict-should", action="store_true", default=None, help="an unmet SHOULD fails the run")
+    add("--in-process", action="store_true", help="run without a child process, for debuggers; without protection")
+
+
+def pytest_configure(config: "pytest.Config") -> None:
+    """Load the kit when a provider is named, and only then."""
+    if config.getoption("provider"):
+        from knowledge_conformance.plugin import Door
+
+        config.pluginmanager.register(Door(config), "knowledge-conformance-run")

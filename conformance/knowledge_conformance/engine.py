@@ -60,7 +60,7 @@ def _raised(check: Check, subject: Subject, error: ProviderRaisedError) -> Check
         CheckOutcome.ERRORED,
         wanted="an answer",
         saw=f"raised {error}",
-        hint="a valid request is answered; a failure of the back end is no part of this test: start it, or use a fake",
+        hint=error.hint,
         where=error.where,
     )
 

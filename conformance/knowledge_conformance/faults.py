@@ -56,7 +56,7 @@ class ProcessFault:
                 return "write only to files and sockets that the provider opened itself"
 
 
-def fault_result(check: Check, fault: ProcessFault, *, calls: int) -> CheckResult:
+def fault_result(check: Check, fault: ProcessFault, *, calls: int, last_call: str | None) -> CheckResult:
     """The failed result of the check that a process was on: whatever the check's level, no host survives this."""
     return CheckResult(
         id=check.id,
@@ -65,7 +65,7 @@ def fault_result(check: Check, fault: ProcessFault, *, calls: int) -> CheckResul
         wanted="the provider to answer, or raise, and leave the host's process alone",
         saw=fault.saw,
         hint=fault.hint,
-        where=f"call {calls} of this check" if calls else "before the check's first call",
+        where=last_call or "before the check's first call",
     )
 
 

@@ -13,7 +13,7 @@ from knowledge_conformance.check import Check
 from knowledge_conformance.faults import Fault, ProcessFault, fault_result
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.supervisor import CLOSE_SECONDS, LOAD_SECONDS, stall_seconds
+from knowledge_conformance.supervisor import CLOSE_SECONDS, LOAD_SECONDS, STALL_GRACE_SECONDS
 from knowledge_conformance.target import Target, TargetError
 from knowledge_conformance.worker import Worker
 
@@ -21,13 +21,14 @@ _Messages = queue.SimpleQueue[Mapping[str, Any]]
 
 
 class InProcess:
-    """Runs checks in a thread of this process; ``seconds`` of a stall are unbounded under a debugger (None)."""
+    """Runs checks in a thread of this process; ``patient`` waits for ever, as a debugger needs it."""
 
     def __init__(self, target: str | Target, settings: Settings, *, patient: bool = False) -> None:
         self._target = target
         self._settings = settings
         self._patient = patient
         self._thread: _WorkerThread | None = None
+        self._last_call: str | None = None
         self.calls = 0
 
     def start(self) -> None:
@@ -50,16 +51,17 @@ class InProcess:
 
     def run(self, check: Check, remaining: int) -> CheckResult:
         """The check's result, with at most ``remaining`` calls of the provider."""
-        before = self.calls
+        before, self._last_call = self.calls, None
         if self._thread is None:
             self.open()
         self._ask(lambda worker: worker.run(check.id, remaining))
-        seconds = stall_seconds(self._settings)
+        seconds = self._settings.timeout + STALL_GRACE_SECONDS
         try:
             return CheckResult.model_validate(self._await("result", seconds=seconds)["result"])
         except TimeoutError:
             self._thread = None
-            return fault_result(check, ProcessFault(Fault.STALLED, seconds=seconds), calls=self.calls - before)
+            fault = ProcessFault(Fault.STALLED, seconds=seconds)
+            return fault_result(check, fault, calls=self.calls - before, last_call=self._last_call)
 
     def close(self) -> None:
         """Close the provider and end the thread."""
@@ -86,7 +88,8 @@ class InProcess:
         while self._thread is not None:
             message = self._thread.receive(None if self._patient else seconds)
             if "call" in message:
-                self.calls += 1
+                self.calls, self._last_call = self.calls + 1, message["call"]
+                seconds = message["seconds"] + STALL_GRACE_SECONDS
             if any(name in message for name in wanted):
                 return message
         raise TimeoutError

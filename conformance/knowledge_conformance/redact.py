@@ -4,8 +4,8 @@ Known secrets go first, in every spelling that a library might give them. Then s
 secret: by the place it stands in (a URL, a header, ``name=value``), by a vendor's prefix, and at last any long run of
 mixed letters and digits. A sieve may take too much; it must not take too little.
 
-Every expression takes linear time on any text: what may fail after a repetition has a bounded repetition. Each mask
-is left alone by every sieve, so redacting twice changes nothing.
+Every expression takes linear time on any text: what may fail after a repetition has a bounded repetition. No sieve
+takes a mask for a secret, so that a text may be redacted alone and again as a part of a longer one.
 """
 
 import json
@@ -76,14 +76,17 @@ def spellings(secret: str) -> frozenset[str]:
     plain = str.__str__(secret).strip()
     raw = plain.encode("utf-8", "surrogatepass")
     percent = (quote(raw, safe=""), quote(raw), quote_plus(raw), "".join(f"%{byte:02X}" for byte in raw))
-    escaped = (
-        json.dumps(plain)[1:-1],
-        json.dumps(plain, ensure_ascii=False)[1:-1],
-        repr(plain)[1:-1],
-        ascii(plain)[1:-1],
-    )
-    every = {plain, *percent, *map(_lower_hex, percent), *escaped, *_base64_cores(raw)}
+    every = {plain, *percent, *map(_lower_hex, percent), *_escaped(plain), *_base64_cores(raw)}
     return frozenset(every) - {""}
+
+
+def _escaped(plain: str) -> Iterator[str]:
+    for ensure_ascii in (True, False):
+        text = json.dumps(plain, ensure_ascii=ensure_ascii)[1:-1]
+        yield from (text, text.replace("/", "\\/"))
+    # Python escapes a "'" only where the whole text has both quotes.
+    for write in (repr, ascii):
+        yield from (write(plain)[1:-1], write(f"'\"{plain}")[4:-1])
 
 
 def _lower_hex(text: str) -> str:
@@ -120,9 +123,9 @@ _NAME: Final = r"""(?:
 # What binds a name to its value: "=", ":", "=>", ">" of a tag, and "," in a list of pairs.
 _LINK: Final = r"""(?: \\{0,8}["'`]?\]?\s{0,4}(?:=>|:=|[:=>]|(?<=["'`]),)\s{0,4} )"""
 _NOTHING: Final = r"(?!(?:None|null|true|false)\b)"
-_BRACKETED: Final = rf"(?!{re.escape(MASK)})[\[({{][^\])}}]*[\])}}]?"
 _QUOTED: Final = r"""(?P<open>[A-Za-z]{0,2}(?P<mark>\\{0,8}["'`]))(?:(?!(?P=mark))(?:\\.|.))*"""
-_BARE: Final = r"""(?:[^\s&;"'`,]|,(?=\S))+"""
+_BARE: Final = r"""(?:[^\s&;"'`,]|,(?=\S)|'(?=\w))+"""
+_BRACKETED: Final = rf"(?!{re.escape(MASK)})[\[({{][^\])}}]*[\])}}]?(?:{_BARE})?"
 _FLAGS: Final = re.VERBOSE | re.IGNORECASE | re.DOTALL
 
 # Vendors' prefixes; where one is also how a word begins ("npm_config_registry"), a digit or a capital must follow.
@@ -138,7 +141,20 @@ _PREFIXED: Final = r"""(?<![A-Za-z0-9])(?:
 # Names that are secrets in a query alone; elsewhere they are ordinary words ("key" is a field of a description).
 _QUERY_NAMES: Final = frozenset(
     {
-        *("auth", "code", "hdnts", "hmac", "key", "otp", "pass", "samlresponse", "sig", "ticket", "verify"),
+        *(
+            "auth",
+            "authorization",
+            "code",
+            "hdnts",
+            "hmac",
+            "key",
+            "otp",
+            "pass",
+            "samlresponse",
+            "sig",
+            "ticket",
+            "verify",
+        ),
         *("jsessionid", "phpsessid", "session", "sid"),
         *("awsaccesskeyid", "googleaccessid", "keypairid", "ossaccesskeyid", "qsignature"),
         *("xamzcredential", "xgoogcredential"),
@@ -208,12 +224,12 @@ _SIEVES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = (
     (re.compile(r"(;jsessionid=)[^\s/?#;\"']+", re.IGNORECASE), rf"\1{MASK}"),
     # Headers: the whole value, which may have several words.
     (
-        re.compile(rf"(?P<name>(?:authorization|cookie){_LINK})(?:{_BRACKETED}|{_QUOTED}|[^\r\n]+)", _FLAGS),
+        re.compile(rf"(?P<name>(?:authorization|cookie){_LINK})(?:{_QUOTED}|[^\r\n]+)", _FLAGS),
         _keep_mark,
     ),
     (
         re.compile(
-            r"(?P<name>\b(?:apikey|basic|bearer|digest|negotiate|token)(?:\s{1,4}|%20|\+))(?P<value>[\w.~+/=-]{6,})",
+            r"(?P<name>\b(?:apikey|basic|bearer|digest|negotiate|token)(?:\s{1,4}|%20|\+))(?P<value>[A-Za-z0-9_.~+/=-]{6,})",
             re.IGNORECASE,
         ),
         _scheme_value,

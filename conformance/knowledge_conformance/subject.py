@@ -26,9 +26,10 @@ class OutOfCallsError(Exception):
 class ProviderRaisedError(Exception):
     """The provider raised where the contract wants an answer; ``where`` is the call, ``__cause__`` what it raised."""
 
-    def __init__(self, error: BaseException, where: str) -> None:
+    def __init__(self, error: BaseException, where: str, hint: str) -> None:
         super().__init__(show_error(error))
         self.where = where
+        self.hint = hint
         self.__cause__ = error
 
 
@@ -43,8 +44,8 @@ class Surveyor(Protocol):
 class Subject:
     """One provider under one check.
 
-    ``allowed`` is how many calls the check may make. ``announce`` is told before each call, so that whoever watches
-    knows that the run is alive and how many calls were made.
+    ``allowed`` is how many calls the check may make. ``announce`` is told each call before it is made, and within how
+    many seconds it should end, so that whoever watches can count the calls and tell which one took the process away.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Subject:
         settings: Settings,
         *,
         allowed: int,
-        announce: Callable[[], None],
+        announce: Callable[[str, float], None],
         surveyor: Surveyor,
     ) -> None:
         self.provider = provider
@@ -85,7 +86,7 @@ class Subject:
         try:
             return getattr(self.provider, name, None)
         except BaseException as error:
-            raise ProviderRaisedError(error, f"provider.{name}") from error
+            raise ProviderRaisedError(error, f"provider.{name}", "reading an attribute must not fail") from error
 
     def is_async(self) -> bool:
         """Whether ``retrieve`` is a coroutine function."""
@@ -106,23 +107,25 @@ class Subject:
 
     async def describe(self) -> Any:
         """What ``describe()`` answers, called on the loop's own thread as a host does; raises what it raises."""
-        self._count("describe()")
+        self._count("describe()", self.settings.timeout)
         try:
             return self.provider.describe()
         except BaseException as error:
-            raise ProviderRaisedError(error, "describe()") from error
+            hint = "describe() needs no back end: answer what is known when the provider is made"
+            raise ProviderRaisedError(error, "describe()", hint) from error
 
     async def retrieve(self, request: RetrievalRequest, context: RetrievalContext | None = None) -> Exchange:
         """One answered call. Raises ``ProviderRaisedError`` when it fails, ``Violation`` when it does not end."""
         exchange = await self.attempt(request, context)
         if exchange.error is not None:
-            raise ProviderRaisedError(exchange.error, show_request(request)) from exchange.error
+            hint = "a valid request is answered; when a back end of the test is down, start it or use a fake"
+            raise ProviderRaisedError(exchange.error, show_request(request), hint) from exchange.error
         return exchange
 
     async def attempt(self, request: RetrievalRequest, context: RetrievalContext | None = None) -> Exchange:
         """One call, whether it answers or raises; ``Violation`` when it does neither within the time for one call."""
         context = context or self.context()
-        self._count(show_request(request))
+        self._count(show_request(request), self.settings.timeout)
         ending = await calls.call(
             self.provider.retrieve,
             request,
@@ -138,30 +141,30 @@ class Subject:
 
     async def health(self) -> calls.Ending:
         """One call of ``health``, with a signal when it takes one (clause 2.1)."""
-        self._count("health()")
+        self._count("health()", limits.HEALTH_SECONDS)
         health = self.provider.health
         arguments = (CancelSignal(),) if calls.takes_argument(health) else ()
         return await calls.call(health, *arguments, seconds=limits.HEALTH_SECONDS)
 
     async def close(self) -> calls.Ending:
         """One call of ``close()``; an ending that hung is a ``Violation``."""
-        self._count("close()")
+        self._count("close()", self.settings.timeout)
         ending = await calls.call(self.provider.close, seconds=self.settings.timeout)
         self._refuse_hang(ending, "close()", self.settings.timeout)
         return ending
 
     def start(self, request: RetrievalRequest, context: RetrievalContext) -> "asyncio.Task[Any]":
         """A call of ``retrieve`` as a task of the check's own, for checks that cancel it or watch it."""
-        self._count(show_request(request))
+        self._count(show_request(request), self.settings.timeout)
         return asyncio.ensure_future(calls.shielded(self.provider.retrieve, request, context))
 
-    def _count(self, shown: str) -> None:
+    def _count(self, shown: str, seconds: float) -> None:
         if self.calls >= self._allowed:
             raise OutOfCallsError
         self.calls += 1
         self.shown = shown
         self.transcript.append(shown)
-        self._announce()
+        self._announce(shown, seconds)
 
     @staticmethod
     def _refuse_hang(ending: calls.Ending, shown: str, seconds: float) -> None:

@@ -22,19 +22,13 @@ from knowledge_conformance.faults import OUTPUT_MAX, Fault, ProcessFault, fault_
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import TargetError
-from knowledge_provider import limits
 
 LOAD_SECONDS: Final = 60.0
 CLOSE_SECONDS: Final = 10.0
 STALL_GRACE_SECONDS: Final = 3.0
-"""Beyond the time for one call: what the child itself needs to give up on a call and say so."""
+"""Beyond the time for a call: what the child itself needs to give up on the call and say so."""
 
 _READ_SIZE: Final = 1 << 16
-
-
-def stall_seconds(settings: Settings) -> float:
-    """How long a child may say nothing before it counts as stalled."""
-    return max(settings.timeout, limits.HEALTH_SECONDS) + STALL_GRACE_SECONDS
 
 
 class _FaultError(Exception):
@@ -53,6 +47,7 @@ class Supervisor:
         self._target = target
         self._settings = settings
         self._child: _Child | None = None
+        self._last_call: str | None = None
         self.calls = 0
 
     def start(self) -> None:
@@ -71,17 +66,17 @@ class Supervisor:
 
     def run(self, check: Check, remaining: int) -> CheckResult:
         """The check's result, with at most ``remaining`` calls of the provider."""
-        before = self.calls
+        before, self._last_call = self.calls, None
         try:
             if self._child is None:
                 self.open()
             self._send({"run": check.id, "remaining": remaining})
-            message = self._await("result", stall_seconds(self._settings))
+            message = self._await("result", self._settings.timeout + STALL_GRACE_SECONDS)
         except TargetError as error:
             return _not_reopened(check, error)
         except _FaultError as error:
             self._drop()
-            return fault_result(check, error.fault, calls=self.calls - before)
+            return fault_result(check, error.fault, calls=self.calls - before, last_call=self._last_call)
         return CheckResult.model_validate(message)
 
     def close(self) -> None:
@@ -101,7 +96,8 @@ class Supervisor:
         while self._child is not None:
             message = self._child.receive(seconds)
             if "call" in message:
-                self.calls += 1
+                self.calls, self._last_call = self.calls + 1, message["call"]
+                seconds = message["seconds"] + STALL_GRACE_SECONDS
             elif "unusable" in message:
                 self._drop()
                 raise TargetError(message["unusable"])

@@ -30,8 +30,8 @@ Tell = Callable[[Mapping[str, object]], None]
 class Worker:
     """Runs checks on one target. Every method is called from the same thread.
 
-    It tells ``{"call": n}`` before the n-th call of the provider since the last result, ``{"opened": …}`` or
-    ``{"unusable": …}`` once, ``{"beat": True}`` when a check goes on to its next part, ``{"result": …}`` for each check
+    It tells ``{"call": …, "seconds": …}`` before each call of the provider, with how it reads and how long it may take,
+    ``{"opened": …}`` or ``{"unusable": …}`` once, ``{"beat": True}`` when a check goes on to its next part, ``{"result": …}`` for each check
     and ``{"closed": True}`` at the end.
     """
 
@@ -95,9 +95,9 @@ class Worker:
             wanted += SURVEY_CALLS
         return min(wanted, remaining - 1)
 
-    def _announce(self) -> None:
+    def _announce(self, shown: str, seconds: float) -> None:
         self._calls += 1
-        self._tell({"call": self._calls})
+        self._tell({"call": shown, "seconds": seconds})
 
     def _provider(self) -> "Opened":
         if self._opened is None:
@@ -112,7 +112,7 @@ class Worker:
             return
         self._tell({"beat": True})
         if opened.closable and remaining > 0:
-            self._announce()
+            self._announce("close()", CLOSE_SECONDS)
             opened.close()
         self._tell({"beat": True})
         opened.wind_down()

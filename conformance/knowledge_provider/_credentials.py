@@ -149,9 +149,7 @@ def written_credential_fault(text: str) -> UriFault | None:
 
     For what no parser reads (too long, no host, relative) and for wrapped URIs such as ``jdbc:postgresql://u:p@db``.
     """
+    # A name that the cut ends has no "=" behind it, so it is not taken for a whole one.
     head = text[:_LOOKED_AT_MAX].strip(_TRIMMED).translate(_INNER)
-    if len(text) > _LOOKED_AT_MAX:
-        # So that a name which the cut ends is not taken for a whole one.
-        head += "…"
     place, _, query = head.partition("#")[0].partition("?")
     return _written_info_fault(place) or _query_fault(query) or _path_fault(place)

@@ -1,42 +1,50 @@
 """What several adapters need to put a vendor's library behind the boundary; knows no vendor, no host and no client.
 
-Three concerns: a vendor's values become plain data (``plain_metadata``, ``place_text``, ``source_of``, ``result_id``),
-a vendor's exceptions become the contract's (``failure``), and a vendor's calls stay off the event loop or stay with
-the loop they belong to (``DaemonThreads``, ``PerLoop``).
+Vendors' values become plain data, their exceptions the contract's, and their calls keep off the event loop
+(``DaemonThreads``) or to the loop that they belong to (``PerLoop``).
 """
 
-import asyncio
-import contextvars
 import hashlib
 import json
 import re
-import threading
-from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date
-from functools import partial
 from pathlib import PurePath
-from typing import Any, Final, Generic, ParamSpec, TypeVar
+from typing import Any, Final
 from uuid import UUID
 
 from pydantic import ValidationError
 from pydantic_core import Url
 
 from knowledge_provider import errors, limits
-from knowledge_provider.cancel import CancelSignal
-from knowledge_provider.models import MetadataValue, RetrievalRequest, Source
-from knowledge_provider.text import content_text, finite_number, is_a, short_text
+from knowledge_provider._calls import DaemonThreads, PerLoop
+from knowledge_provider.models import MetadataValue, RetrievalContext, RetrievalRequest, RetrievalResult, Source
+from knowledge_provider.text import content_text, finite_number, is_a, is_blank, short_text
 from knowledge_provider.uris import public_uri, uri_fault
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
+__all__ = [
+    "DaemonThreads",
+    "PerLoop",
+    "failure",
+    "owner_arguments",
+    "passage_text",
+    "place_text",
+    "plain_metadata",
+    "plain_number",
+    "refuse_filters",
+    "refuse_other_bases",
+    "result_id",
+    "result_of",
+    "source_of",
+    "stable_id",
+    "usable",
+]
 
 _CUT: Final = "…"
-_MAY_HOLD_URI: Final = re.compile(r":[/\\]|//|\bhttps?:", re.IGNORECASE)
+_MAY_HOLD_URI: Final = re.compile(r":[/\\]|//|https?:", re.IGNORECASE)
 # The scheme's length is bounded: searching is then linear in the text, whatever the text is.
 _URI: Final = re.compile(
-    r"[a-z][a-z0-9+.-]{0,30}:(?:[a-z][a-z0-9+.-]{0,30}:)?[/\\]{2}\S*|\bhttps?:\S+|//[^\s/\\]*@\S*", re.IGNORECASE
+    r"[a-z][a-z0-9+.-]{0,30}:(?:[a-z][a-z0-9+.-]{0,30}:)?[/\\]{2}\S*|(?<![a-z0-9])https?:\S+|//[^\s/]*@\S*", re.IGNORECASE
 )
 _USER_INFO: Final = re.compile(r"(://)[^/?#]*@")
 _QUERY_AND_AFTER: Final = re.compile(r"[?#;].*", re.DOTALL)
@@ -47,6 +55,52 @@ def stable_id(*parts: str) -> str:
     """An id of 32 hexadecimal digits made from ``parts``; the same in every process, for any strings."""
     # JSON keeps ("a", "b") apart from ("ab",), and writes a lone surrogate, which UTF-8 cannot.
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def result_of(
+    content: object,
+    metadata: Mapping[Any, Any],
+    taken: dict[str, str],
+    *,
+    vendor_id: object = None,
+    score: int | float | None = None,
+    uri_key: str = "source",
+    title_key: str = "title",
+    left_out: Collection[str] = (),
+) -> RetrievalResult | None:
+    """One result from a vendor's parts, or None when there is no text in it or it is here already.
+
+    ``taken`` is empty before a response's first result, and keeps the ids of its results apart. ``uri_key`` and
+    ``title_key`` name the metadata that become the source; they and ``left_out`` do not stay in the metadata.
+    """
+    text, where = passage_text(content), metadata.get(uri_key)
+    own = result_id(vendor_id, where, text, taken) if text else None
+    if own is None:
+        return None
+    source = source_of(where, metadata.get(title_key))
+    plain = plain_metadata(metadata, without=(uri_key, title_key, *left_out))
+    return RetrievalResult(id=own, content=text, score=score, source=source, metadata=plain)
+
+
+def usable(candidates: Iterable[RetrievalResult | None], top_k: int) -> list[RetrievalResult]:
+    """The first ``top_k`` that are not None (clause 3.3); no more candidates than that takes are made.
+
+    Raises ``KnowledgeInvalidResponseError`` when there are candidates and all are None.
+    """
+    results: list[RetrievalResult] = []
+    came = False
+    for candidate in candidates:
+        came = True
+        if candidate is not None:
+            results.append(candidate)
+        if len(results) == top_k:
+            break
+    # Clause 5.10: an index that is read by a wrong text key must not look like one that found nothing.
+    if came and not results:
+        raise errors.KnowledgeInvalidResponseError(
+            "the back end gave records, and none of them has what a result needs: text, and a finite score if scored"
+        )
+    return results
 
 
 def result_id(value: object, where: object, content: str, taken: dict[str, str]) -> str | None:
@@ -168,8 +222,7 @@ def refuse_filters(request: RetrievalRequest) -> None:
     """Raise ``KnowledgeFiltersUnsupportedError`` when the request has filters (clause 3.5)."""
     if request.filters:
         raise errors.KnowledgeFiltersUnsupportedError(
-            "filters came, and this provider has none to offer: ignoring them would show what they exclude. "
-            "Ask without filters."
+            "filters came, and this provider has none: ignoring them would show what they exclude. Ask without."
         )
 
 
@@ -177,9 +230,24 @@ def refuse_other_bases(request: RetrievalRequest, held: str | None) -> None:
     """Raise ``KnowledgeBaseUnknownError`` when bases are asked for and ``held`` is not among them (clause 3.4)."""
     if request.knowledge_base_ids and held not in request.knowledge_base_ids:
         raise errors.KnowledgeBaseUnknownError(
-            "knowledge bases were asked for, and this provider holds none of them: it never answers from another. "
-            "Ask for a base that it holds, or for none."
+            "none of the bases asked for is here, and no other may answer for them. Ask for one that is, or for none."
         )
+
+
+def owner_arguments(
+    scope: Callable[[RetrievalContext], Mapping[str, Any]], context: RetrievalContext
+) -> dict[str, Any]:
+    """The search arguments that ``scope`` gives for the context's owner (clause 4.2).
+
+    Raises ``KnowledgeOwnerRequiredError`` when the owner is blank, ``KnowledgeFailedError`` when ``scope`` gives none.
+    """
+    # Clause 4.4.
+    if is_blank(context.owner_id):
+        raise errors.KnowledgeOwnerRequiredError("no owner came, and this provider keeps owners apart: name one")
+    arguments = dict(scope(context))
+    if not arguments:
+        raise errors.KnowledgeFailedError("scope gave no search arguments for the owner, which would search everything")
+    return arguments
 
 
 def failure(error: Exception, what: str) -> errors.KnowledgeFailedError:
@@ -190,12 +258,12 @@ def failure(error: Exception, what: str) -> errors.KnowledgeFailedError:
     """
     message = f"{what} raised {type(error).__name__}; its text may hold data, so it is left to __cause__"
     response = getattr(error, "response", None)
-    status = _status(error) or _status(response)
+    status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
     if status in (401, 403):
         return errors.KnowledgeUnauthorizedError(message)
     if status == 429:
         return errors.KnowledgeRateLimitedError(message, retry_after=_retry_after(response))
-    if status >= 500 or isinstance(error, ConnectionError):
+    if status in range(500, 600) or isinstance(error, ConnectionError):
         return errors.KnowledgeUnavailableError(message)
     if isinstance(error, ValidationError):
         return errors.KnowledgeInvalidResponseError(message)
@@ -203,101 +271,6 @@ def failure(error: Exception, what: str) -> errors.KnowledgeFailedError:
     return errors.KnowledgeFailedError(message, retryable=isinstance(error, TimeoutError))
 
 
-def _status(answer: object) -> int:
-    status = getattr(answer, "status_code", 0)
-    return status if type(status) is int else 0
-
-
-def _retry_after(response: object) -> float | None:
-    headers = getattr(response, "headers", None)
-    try:
-        seconds = float(headers["retry-after"]) if headers is not None else None
-    except (KeyError, TypeError, ValueError):
-        return None
-    return seconds if seconds is not None and 0 <= seconds < float("inf") else None
-
-
-class DaemonThreads:
-    """Runs a vendor's synchronous calls in at most ``limit`` threads that end with the process, whatever they do.
-
-    A thread cannot be stopped. One that hangs outlives the call that gave up on it and stays counted until it returns,
-    but holds back neither the loop's shutdown nor the interpreter's exit; ``asyncio.to_thread`` would hold back both.
-    Belongs to no event loop, so it serves several, one after another or at once (clause 2.4).
-    """
-
-    def __init__(self, limit: int = limits.CONCURRENCY_MAX) -> None:
-        if limit < 1:
-            raise ValueError(f"limit is {limit}: a call needs at least one thread to run in")
-        self._free = threading.Semaphore(limit)
-
-    async def run(self, signal: CancelSignal, function: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """The call's result, made with the caller's context variables; its exception is raised as it is.
-
-        Waits until the signal's deadline at most. Raises ``KnowledgeTimeoutError`` when that has passed, and
-        ``KnowledgeUnavailableError`` at once when every thread is busy.
-        """
-        done: asyncio.Future[Future[_T]] = asyncio.get_running_loop().create_future()
-        self._start(partial(contextvars.copy_context().run, function, *args, **kwargs), done)
-        try:
-            async with asyncio.timeout(signal.remaining()):
-                outcome = await done
-        except TimeoutError:
-            raise errors.KnowledgeTimeoutError(
-                "the deadline passed before the call ended; its late answer is dropped"
-            ) from None
-        return outcome.result()
-
-    def _start(self, call: Callable[[], _T], done: "asyncio.Future[Future[_T]]") -> None:
-        if not self._free.acquire(blocking=False):
-            raise errors.KnowledgeUnavailableError(
-                "every thread for synchronous calls is busy with a call that has not returned. "
-                "Try again later, or find out why the vendor's calls hang."
-            )
-        try:
-            threading.Thread(target=self._work, args=(call, done), name="knowledge-call", daemon=True).start()
-        except RuntimeError as error:
-            self._free.release()
-            raise errors.KnowledgeUnavailableError("the system starts no more threads; try again later") from error
-
-    def _work(self, call: Callable[[], _T], done: "asyncio.Future[Future[_T]]") -> None:
-        outcome = _outcome(call)
-        self._free.release()
-        # A closed loop refuses, and then nobody waits any more.
-        with suppress(RuntimeError):
-            done.get_loop().call_soon_threadsafe(_settle, done, outcome)
-
-
-def _outcome(call: Callable[[], _T]) -> "Future[_T]":
-    # Handed over whole: asyncio's own future refuses a StopIteration and leaves its waiter waiting for ever.
-    outcome: Future[_T] = Future()
-    try:
-        outcome.set_result(call())
-    except BaseException as error:
-        outcome.set_exception(error)
-    return outcome
-
-
-def _settle(done: "asyncio.Future[Future[_T]]", outcome: "Future[_T]") -> None:
-    if not done.done():
-        done.set_result(outcome)
-
-
-class PerLoop(Generic[_T]):
-    """One client for each event loop, made when first asked for: a connection works on its own loop alone (2.4)."""
-
-    def __init__(self, make: Callable[[], _T]) -> None:
-        self._make = make
-        self._clients: dict[asyncio.AbstractEventLoop, _T] = {}
-
-    def get(self) -> _T:
-        """The running loop's client; those of loops that have ended are forgotten."""
-        loop = asyncio.get_running_loop()
-        for ended in [known for known in self._clients if known.is_closed()]:
-            self._clients.pop(ended, None)
-        if loop not in self._clients:
-            self._clients[loop] = self._make()
-        return self._clients[loop]
-
-    def take(self) -> _T | None:
-        """Hand the running loop's client over for closing, or None when there is none; ``get`` makes a new one."""
-        return self._clients.pop(asyncio.get_running_loop(), None)
+def _retry_after(response: Any) -> float | None:
+    written = str(response.headers.get("retry-after")) if hasattr(response, "headers") else ""
+    return float(written) if written.isascii() and written.isdecimal() else None

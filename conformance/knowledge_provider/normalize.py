@@ -86,10 +86,8 @@ def _passages(response: object, limit: int, max_content_chars: int, allow_hosts:
     kept: dict[str, _Passage] = {}
     # Rule N2.
     for candidate in _head(_results_of(response), limit * limits.CANDIDATES_PER_RESULT):
-        # Rule N3.
-        if (fields := _fields(candidate, RetrievalResult)) is None:
-            continue
-        passage = _passage(fields, len(kept) + 1, max_content_chars, allow_hosts)
+        # Rule N3: what is neither a dict nor a model has no fields, so no id.
+        passage = _passage(_fields(candidate, RetrievalResult), len(kept) + 1, max_content_chars, allow_hosts)
         # Rule N7.
         if passage.id and passage.content:
             kept.setdefault(passage.id, passage)
@@ -100,13 +98,14 @@ def _passages(response: object, limit: int, max_content_chars: int, allow_hosts:
 
 def _results_of(response: object) -> object:
     # Rule N1.
-    fields = _fields(response, Outcome)
-    return response if fields is None else _entry(fields, "results")
+    return (
+        response if is_a(response, _LIST) or is_a(response, _TUPLE) else _entry(_fields(response, Outcome), "results")
+    )
 
 
 def _passage(item: _Fields, place: int, max_content_chars: int, allow_hosts: tuple[str, ...]) -> _Passage:
     # Rule N4, with each field by its own rule.
-    inner = _fields(_entry(item, "source"), Source) or _NO_FIELDS
+    inner = _fields(_entry(item, "source"), Source)
     source = _source(item, inner, allow_hosts)
     return _Passage(
         id=_id(_first((item, "id"), (item, "chunkId"), (item, "chunk_id")), source.id, place),
@@ -185,13 +184,13 @@ def _result(passage: _Passage, citation: Citation | None) -> OutcomeResult:
 
 def _reports(response: object) -> tuple[SourceReport, ...]:
     # Rule N13, clause 5.11.
-    reported = _entry(_fields(response, Outcome) or _NO_FIELDS, "sources")
+    reported = _entry(_fields(response, Outcome), "sources")
     read = (_report(entry) for entry in _head(reported, limits.SOURCE_REPORTS_MAX))
     return tuple(report for report in read if report)
 
 
 def _report(entry: object) -> SourceReport | None:
-    fields = _fields(entry, SourceReport) or _NO_FIELDS
+    fields = _fields(entry, SourceReport)
     key, status, reason = (
         _optional(_entry(fields, name), limits.PROVIDER_NAME_MAX) for name in ("key", "status", "reason")
     )
@@ -212,11 +211,9 @@ def _head_entries(value: object, count: int) -> Sequence[tuple[object, object]]:
     return list(islice(_DICT.items(value), count)) if is_a(value, _DICT) else ()
 
 
-def _fields(value: object, model: type[BaseModel]) -> _Fields | None:
-    if is_a(value, _DICT):
-        return value
-    fields: _Fields | None = _MODEL_FIELDS.__get__(value) if is_a(value, model) else None
-    return fields
+def _fields(value: object, model: type[BaseModel]) -> _Fields:
+    fields: _Fields = _MODEL_FIELDS.__get__(value) if is_a(value, model) else _NO_FIELDS
+    return value if is_a(value, _DICT) else fields
 
 
 def _entry(fields: _Fields, name: str) -> object:
@@ -243,7 +240,7 @@ def _require_count(name: str, value: object) -> None:
     if type(value) is not int:
         raise TypeError(f"{name} must be an int, since it is a count; got {_kind(value)}: pass 1 or more")
     if value < 1:
-        raise ValueError(f"{name} must be 1 or more, or no result could be kept; got {value}")
+        raise ValueError(f"{name} must be 1 or more, or no result could be kept; got 0 or less: pass 1 or more")
 
 
 def _require_ledger(value: object) -> CitationLedger:

@@ -24,10 +24,7 @@ from knowledge_provider import (
     Source,
     error_code,
 )
-from knowledge_provider.errors import (
-    KnowledgeFiltersUnsupportedError,
-    KnowledgeUnavailableError,
-)
+from knowledge_provider.errors import KnowledgeFiltersUnsupportedError, KnowledgeUnavailableError
 
 CONTEXT = RetrievalContext(owner_id="alice", session_id="s", turn_id="t", trace_id="x")
 HOSTILE = ("'", '"', "NEAR(", "a:b AND -c*", "'; DROP TABLE x; --", '{"a": [', "{{ 7 * 7 }}", "🚢" * 250, "审" * 500)
@@ -111,7 +108,6 @@ def claims(provider: Any) -> dict[str, bool]:
 def test_there_are_many_and_each_says_what_it_is() -> None:
     """At least twelve, each with its own name, target, case, and several queries."""
     assert len(CONFORMANT) >= 12
-    assert [case.name for case in CONFORMANT.values()] == list(CONFORMANT)
     assert len({case.case for case in CONFORMANT.values()}) == len(CONFORMANT)
     assert all(case.case.endswith(".") and "\n" not in case.case for case in CONFORMANT.values())
     assert all(case.target == f"knowledge_fakes.conformant:{case.name}" for case in CONFORMANT.values())
@@ -301,7 +297,7 @@ def test_a_second_loop_after_the_first_has_ended(case: Conformant) -> None:
 
     async def ask_and_close(provider: Any) -> list[Any]:
         try:
-            return await ask(provider, case.queries[0])
+            return await asyncio.wait_for(ask(provider, case.queries[0]), 5.0)
         finally:
             await closed(provider)
 

@@ -93,6 +93,12 @@ def test_more_of_the_query_weighs_more() -> None:
     assert ids("lost laptop", texts) == ["both", "repeats"]
 
 
+def test_a_shorter_passage_weighs_more() -> None:
+    """The same word says more about a passage that says little else."""
+    texts = {"long": "ship, harbour, rope, tide, lantern, pier, anchor and gangway", "short": "ship, sea"}
+    assert ids("ship", texts) == ["short", "long"]
+
+
 def test_equal_scores_stand_in_the_order_of_their_ids() -> None:
     """The order of a tie does not depend on the order in which passages were indexed."""
     assert ids("same", {"b": "same text", "a": "same text", "c": "same text"}) == ["a", "b", "c"]

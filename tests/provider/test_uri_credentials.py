@@ -128,6 +128,7 @@ def test_a_credential_is_told_before_every_other_fault(uri: str, fault: UriFault
         ("//cdn.example.com/@scope/x", UriFault.NOT_ABSOLUTE),
         ("http://@:x", UriFault.PARSE_ERROR),
         ("Lost? Password", UriFault.NOT_ABSOLUTE),
+        ("/docs/a#b?token=1", UriFault.NOT_ABSOLUTE),
         ("https://example.com/#access_token=1" + "a" * 3000, UriFault.OVERLONG),
     ],
 )

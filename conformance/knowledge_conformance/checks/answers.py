@@ -1,7 +1,7 @@
 """Section 5 of the contract: what an answer looks like. Pure judgements of one answer each; makes no calls itself."""
 
 import math
-import unicodedata
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ _SOURCE_LIMITS: Final = {
 _SOURCE_FIELDS: Final = ("id", "title", "uri", "mimeType", "mime_type", "locator")
 _STATUSES: Final = ("hit", "no_hit", "ignored", "failed")
 _NODES_MAX: Final = 20_000
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 
@@ -393,7 +394,8 @@ def no_control_character(exchange: Exchange) -> int:
 
 
 def _control(text: str) -> str | None:
-    return next((c for c in str.__str__(text) if unicodedata.category(c) == "Cc" and c not in "\t\n"), None)
+    found = _CONTROL.search(text)
+    return found.group() if found else None
 
 
 # Clause 5.9

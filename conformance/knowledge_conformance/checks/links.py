@@ -90,6 +90,7 @@ async def claimed_citations_are_there(subject: Subject) -> None:
             wanted="a public source.uri on at least one result",
             saw=f"none on {results}",
             hint="return source.uri, or do not claim capabilities.citations",
+            where=f"all {results} results of the survey",
         )
 
 

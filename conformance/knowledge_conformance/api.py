@@ -1,0 +1,67 @@
+"""The function doors: check a provider from a test of one's own, or from a script. Knows no pytest."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from knowledge_conformance.report import Report
+from knowledge_conformance.run import Run
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.target import Target, importable_name, target_of
+from knowledge_conformance.terminal import failure_lines, failures, verdict_lines
+
+Provided = str | Callable[[], Any] | object
+"""A target: ``module:obj``, a callable or class that makes a provider, a context manager, or a provider."""
+
+
+class NotConformantError(AssertionError):
+    """The provider is not conformant, or too little was observed to tell; ``report`` has everything."""
+
+    def __init__(self, report: Report) -> None:
+        lines = [line for check in failures(report) for line in (*failure_lines(check, report.target), "")]
+        super().__init__("\n".join([report.sentence, "", *lines, *verdict_lines(report)]))
+        self.report = report
+
+
+async def run(target: Provided, settings: Settings | None = None, *, in_process: bool = False) -> Report:
+    """Run all checks on a provider; the report.
+
+    ``target`` is ``module:obj`` or the object itself. One that can be imported by its name runs in a supervised child
+    process. A lambda, a local function or a finished provider exists in this process only and runs in a thread of it,
+    without protection from what takes a process away. Raises ``TargetError`` when it cannot be loaded or opened.
+    """
+    return await asyncio.to_thread(run_sync, target, settings, in_process=in_process)
+
+
+def run_sync(target: Provided, settings: Settings | None = None, *, in_process: bool = False) -> Report:
+    """``run`` for a caller without an event loop."""
+    started = Run(resolve(target), settings or Settings(), in_process=in_process)
+    try:
+        started.runner.open()
+        return started.all()
+    finally:
+        started.runner.kill()
+
+
+def assert_conforms(target: Provided, settings: Settings | None = None, *, in_process: bool = False) -> Report:
+    """Run all checks and raise ``NotConformantError`` unless the provider is conformant; the report otherwise.
+
+    Not for use inside a running event loop: there, ``await run(...)`` and look at ``report.conformant``.
+    """
+    report = run_sync(target, settings, in_process=in_process)
+    if not report.conformant:
+        raise NotConformantError(report)
+    return report
+
+
+def resolve(target: Provided) -> str | Target:
+    """The name under which a child process finds the target, or the target itself where there is none."""
+    if isinstance(target, str):
+        return target
+    name = importable_name(target) if callable(target) else None
+    return name or target_of(target, _described(target))
+
+
+def _described(target: object) -> str:
+    named = target if hasattr(target, "__qualname__") else type(target)
+    return f"{named.__module__}:{named.__qualname__}"

@@ -1,0 +1,90 @@
+"""``knowledge-kit``: the kit without pytest. Knows arguments and exit codes; prints what ``terminal`` makes."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from knowledge_conformance import api
+from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
+from knowledge_conformance.report import kit_version
+from knowledge_conformance.settings import Settings, SettingsError, override, read_settings
+from knowledge_conformance.target import TargetError
+from knowledge_conformance.terminal import explanation_lines, failure_lines, failures, report_lines
+
+USAGE_ERROR = 4
+"""As pytest's own."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override] # exits, as argparse's own does
+        self.print_usage(sys.stderr)
+        self.exit(USAGE_ERROR, f"{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. Exit code: 0 conformant or answered, 1 not conformant or inconclusive, 4 usage."""
+    given = _parser().parse_args(arguments)
+    try:
+        code: int = given.command(given)
+    except (SettingsError, TargetError) as error:
+        sys.stderr.write(f"knowledge-kit: {error}\n")
+        return USAGE_ERROR
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="knowledge-kit", description="Checks knowledge retrieval providers against their contract.")
+    parser.add_argument("--version", action="version", version=f"knowledge-kit {kit_version()}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    listing = commands.add_parser("checks", help="list the checks, and what is not tested")
+    listing.set_defaults(command=_checks)
+    explain = commands.add_parser("explain", help="say what a check is about")
+    explain.add_argument("id", metavar="ID")
+    explain.set_defaults(command=_explain)
+    run = commands.add_parser("run", help="check a provider")
+    run.add_argument("targets", metavar="MODULE:OBJ", nargs="*", help="default: the providers of the settings")
+    run.add_argument("--report", metavar="PATH", help="write the report there as JSON")
+    run.set_defaults(command=_run)
+    return parser
+
+
+def _checks(_given: argparse.Namespace) -> int:
+    for check in CHECKS:
+        print(f"{check.id}  {check.level:6} {check.clause:4}  {check.title}")
+    print("\nNot tested, because")
+    for clause, reason in NOT_TESTED.items():
+        print(f"  {clause:17}  {reason}")
+    return 0
+
+
+def _explain(given: argparse.Namespace) -> int:
+    check = BY_ID.get(given.id.upper())
+    if check is None:
+        raise TargetError(f"there is no check {given.id!r}; knowledge-kit checks lists them")
+    print("\n".join(explanation_lines(check)))
+    return 0
+
+
+def _run(given: argparse.Namespace) -> int:
+    settings = read_settings(Path.cwd())
+    targets = dict.fromkeys(given.targets or settings.providers)
+    if not targets:
+        raise TargetError("name a provider, such as acme.search:provider, or set providers in the settings")
+    codes = [_run_one(target, override(settings), given.report) for target in targets]
+    return max(codes)
+
+
+def _run_one(target: str, settings: Settings, path: str | None) -> int:
+    report = api.run_sync(target, settings)
+    print(f"knowledge provider {target}")
+    for check in failures(report):
+        print("\n" + "\n".join(failure_lines(check, target)))
+    print("\n" + "\n".join(report_lines(report)))
+    if path is not None:
+        Path(path).write_text(report.to_json(), encoding="utf-8")
+    return report.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+"""The pytest door: one item per check, without a test file. Knows pytest; runs nothing but ``Run``.
+
+Loaded only when a provider is named. Under pytest-xdist the workers run the checks, and the controller puts their
+results, which travel on the reports, together.
+"""
+
+import re
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.check import Check
+from knowledge_conformance.report import Report, make_report
+from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.run import Run
+from knowledge_conformance.settings import Settings, SettingsError, override, read_settings
+from knowledge_conformance.target import TargetError, check_name
+from knowledge_conformance.terminal import check_line, failure_lines, note_lines, verdict_lines
+from knowledge_conformance.verdict import Verdict
+
+NODE: Final = "provider"
+_LETTERS: Final = {
+    CheckOutcome.ADVISORY: "a",
+    CheckOutcome.INAPPLICABLE: "n",
+    CheckOutcome.INCONCLUSIVE: "i",
+    CheckOutcome.BLOCKED: "b",
+}
+
+
+class Door:
+    """The plugin object of a run with ``--provider``."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        try:
+            self.targets = tuple(dict.fromkeys(check_name(name) for name in config.getoption("provider")))
+            self.settings = self._settings()
+        except (SettingsError, TargetError) as error:
+            raise pytest.UsageError(str(error)) from None
+        self.runs: dict[str, Run] = {}
+        self._results: dict[str, dict[str, CheckResult]] = {target: {} for target in self.targets}
+        self._selected: list[str] = []
+
+    def _settings(self) -> Settings:
+        option = self._config.getoption
+        return override(
+            read_settings(self._config.invocation_params.dir),
+            queries=option("provider_query"),
+            timeout=option("provider_timeout"),
+            examples=option("provider_examples"),
+            seed=option("provider_seed"),
+            max_calls=option("max_calls"),
+            require=option("require"),
+            strict_should=option("strict_should"),
+        )
+
+    # Collecting.
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Take our own node ids out of the arguments, and begin to load the targets."""
+        config = self._config
+        mine = [argument for argument in config.args if argument.partition("::")[0] == NODE and "::" in argument]
+        paths = [argument for argument in config.args if argument not in mine]
+        self._selected = mine
+        given = config.args_source is pytest.Config.ArgsSource.ARGS
+        # Alone, --provider runs the kit alone: a project's own tests are another question.
+        config.args[:] = paths if given else []
+        if not config.option.collectonly:
+            self._start()
+
+    def _start(self) -> None:
+        workers = getattr(self._config, "workerinput", {}).get("workercount", 1)
+        in_process = self._config.getoption("in_process")
+        for target in self.targets:
+            self.runs[target] = Run(target, self.settings, in_process=in_process, share=workers)
+            self.runs[target].runner.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Put our collectors beside the session's own."""
+        report = yield
+        if isinstance(collector, pytest.Session) and report.passed:
+            report.result.extend(self._collectors(collector))
+        return report
+
+    def _collectors(self, session: pytest.Session) -> Iterator["TargetCollector"]:
+        for target in self.targets:
+            prefix = NODE if len(self.targets) == 1 else f"{NODE}::{target}"
+            collector = TargetCollector.from_parent(session, name=target, nodeid=prefix)
+            collector.door = self
+            yield collector
+
+    def wants(self, nodeid: str, target: str) -> bool:
+        """Whether the command line selects a check; without a node id of ours it selects all."""
+        check_id = nodeid.rpartition("::")[2]
+        names = {nodeid, f"{NODE}::{check_id}", f"{NODE}::{target}", f"{NODE}::{target}::{check_id}"}
+        return not self._selected or bool(names & set(self._selected))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Open the targets: one that cannot be used is one line and exit code 4."""
+        self._refuse_unknown(session)
+        for run in self.runs.values():
+            try:
+                run.runner.open()
+            except TargetError as error:
+                self._release()
+                raise pytest.UsageError(str(error)) from None
+            if self._config.pluginmanager.hasplugin("dsession"):
+                run.runner.kill()  # the workers open their own; here it was only tried
+
+    def _refuse_unknown(self, session: pytest.Session) -> None:
+        found = [item.nodeid for item in session.items]
+        for selected in self._selected:
+            last = selected.rpartition("::")[2]
+            if last not in BY_ID and last not in self.targets:
+                self._release()
+                raise pytest.UsageError(f"{selected}: there is no check {last!r}; knowledge-kit checks lists them")
+        del found
+
+    # Running.
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let the result travel on the report."""
+        report = yield
+        if isinstance(item, CheckItem) and call.when == "call" and item.result is not None:
+            report.knowledge = {"target": item.target, "result": item.result.model_dump(mode="json")}  # type: ignore[attr-defined] # pytest keeps and sends plain attributes
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the result; under xdist this is where the controller gets it."""
+        carried = getattr(report, "knowledge", None)
+        if carried is not None:
+            result = CheckResult.model_validate(carried["result"])
+            self._results[carried["target"]][result.id] = result
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Name the outcomes that pytest has no word for."""
+        carried = getattr(report, "knowledge", None)
+        if carried is None:
+            return None
+        outcome = CheckOutcome(carried["result"]["outcome"])
+        if outcome not in _LETTERS:
+            return None
+        return outcome, _LETTERS[outcome], outcome.upper()
+
+    # Ending.
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int | pytest.ExitCode) -> None:
+        """Close the targets, write the report, and let the exit code follow the verdict."""
+        self._close()
+        if hasattr(self._config, "workerinput") or self._config.option.collectonly:
+            return
+        reports = self.reports()
+        self._write(reports)
+        ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if exitstatus in ended and not all(_is_good(report) for report in reports):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_unconfigure(self) -> None:
+        """Leave no child behind, however the run ended."""
+        self._release()
+
+    def reports(self) -> list[Report]:
+        """The reports of all targets."""
+        return [make_report(target, results.values(), self.settings) for target, results in self._results.items()]
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print one line per check, the notes and the verdict."""
+        if self._config.option.collectonly:
+            return
+        for report in self.reports():
+            terminalreporter.section(f"knowledge provider {report.target}", sep="-")
+            for check in report.checks:
+                terminalreporter.line(check_line(check), **_markup(check.outcome))
+            for line in note_lines(report):
+                terminalreporter.line(line)
+            for line in verdict_lines(report):
+                terminalreporter.line(line, bold=line.lstrip().startswith("verdict"))
+
+    def _write(self, reports: list[Report]) -> None:
+        given = self._config.getoption("provider_report")
+        if given is None:
+            return
+        path = self._config.invocation_params.dir / given
+        for report in reports:
+            place = path if len(reports) == 1 else path.with_stem(f"{path.stem}-{_slug(report.target)}")
+            try:
+                _write_text(place, report.to_json())
+            except OSError as error:
+                raise pytest.UsageError(f"--provider-report: cannot write {given}: {error.strerror}") from None
+
+    def _close(self) -> None:
+        for run in self.runs.values():
+            run.close()
+
+    def _release(self) -> None:
+        for run in self.runs.values():
+            run.runner.kill()
+
+
+class TargetCollector(pytest.Collector):
+    """One target; its items are the checks."""
+
+    door: Door
+
+    def collect(self) -> Iterable["CheckItem"]:
+        """The checks that are selected, in their order."""
+        for check in CHECKS:
+            nodeid = f"{self.nodeid}::{check.id}"
+            if self.door.wants(nodeid, self.name):
+                item = CheckItem.from_parent(self, name=check.id, nodeid=nodeid)
+                item.check, item.target, item.door = check, self.name, self.door
+                item.user_properties.extend(
+                    [("clause", check.clause), ("level", str(check.level)), ("facet", str(check.facet))]
+                )
+                yield item
+
+
+class CheckItem(pytest.Item):
+    """One check on one target."""
+
+    check: Check
+    target: str
+    door: Door
+    result: CheckResult | None = None
+
+    def runtest(self) -> None:
+        """Run the check; an outcome that is no pass fails or skips the item."""
+        result = self.door.runs[self.target].result(self.check)
+        self.result = result
+        self.user_properties.append(("outcome", str(result.outcome)))
+        required = self.check.facet in self.door.settings.required
+        if result.outcome in BROKEN or (result.outcome is CheckOutcome.INCONCLUSIVE and required):
+            raise CheckFailed(result, self.target)
+        if result.outcome not in (CheckOutcome.PASSED, CheckOutcome.ADVISORY):
+            pytest.skip(f"{result.outcome}: {result.saw}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The result in words; a traceback of the kit's would help nobody."""
+        if isinstance(excinfo.value, CheckFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[str, None, str]:
+        """Where the item stands, for -v and JUnit."""
+        return NODE, None, f"{self.check.id} {self.check.title}"
+
+
+class CheckFailed(Exception):  # noqa: N818 - a verdict on the provider, not an error of the program
+    """A check that did not pass."""
+
+    def __init__(self, result: CheckResult, target: str) -> None:
+        super().__init__("\n".join(failure_lines(result, target)))
+
+
+def _is_good(report: Report) -> bool:
+    if report.verdict is Verdict.PARTIAL:
+        # A selection says nothing of the provider, but whether what was selected passed is what its caller asks.
+        return bool(report.counts[CheckOutcome.PASSED]) and not report.counts[CheckOutcome.INCONCLUSIVE]
+    return report.conformant
+
+
+def _markup(outcome: CheckOutcome) -> dict[str, bool]:
+    if outcome in BROKEN:
+        return {"red": True}
+    if outcome is CheckOutcome.PASSED:
+        return {"green": True}
+    return {"yellow": outcome is not CheckOutcome.INAPPLICABLE}
+
+
+def _slug(target: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", target)
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,57 @@
+"""The class door: ``class TestMine(ProviderConformance)`` in a user's own test file. Knows pytest and ``Run``."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+
+from knowledge_conformance.api import resolve
+from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.results import BROKEN, CheckOutcome
+from knowledge_conformance.run import Run
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.terminal import failure_lines, verdict_lines
+from knowledge_conformance.verdict import Verdict
+
+
+class ProviderConformance:
+    """One test for each check, and one for the verdict. Set ``provider``; ``settings`` where the defaults do not fit.
+
+    ``provider`` is ``"module:obj"``, or a function or class that makes a provider (a function as ``staticmethod``).
+    One that cannot be imported by its name runs without a child process, and so without protection.
+    """
+
+    provider: ClassVar[Any] = None
+    settings: ClassVar[Settings] = Settings()
+
+    @pytest.fixture(scope="class")
+    def conformance_run(self, request: pytest.FixtureRequest) -> Iterator[Run]:
+        """The run that all tests of the class share."""
+        owner = request.cls
+        if owner.provider is None:
+            raise pytest.UsageError(f"{owner.__name__}.provider is not set: 'module:obj', or what makes a provider")
+        run = Run(resolve(owner.provider), owner.settings)
+        try:
+            run.runner.open()
+            yield run
+        finally:
+            run.close()
+            run.runner.kill()
+
+    @pytest.mark.parametrize("check_id", [check.id for check in CHECKS])
+    def test_check(self, conformance_run: Run, check_id: str) -> None:
+        """The provider keeps the rule of this check."""
+        result = conformance_run.result(BY_ID[check_id])
+        text = "\n".join(failure_lines(result, conformance_run.name))
+        if result.outcome in BROKEN:
+            pytest.fail(text, pytrace=False)
+        if result.outcome not in (CheckOutcome.PASSED, CheckOutcome.ADVISORY):
+            pytest.skip(f"{result.outcome}: {result.saw}")
+
+    def test_verdict(self, conformance_run: Run) -> None:
+        """All checks together make the provider conformant."""
+        report = conformance_run.report()
+        if report.verdict is Verdict.PARTIAL:
+            pytest.skip(report.sentence)
+        if not report.conformant:
+            pytest.fail("\n".join(verdict_lines(report)), pytrace=False)

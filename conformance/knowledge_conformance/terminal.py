@@ -1,0 +1,94 @@
+"""Results in a person's words, line by line. Pure; knows texts and widths, no terminal, pytest or process."""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.check import Check
+from knowledge_conformance.report import CheckReport, Report
+from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.verdict import FacetState, Verdict
+
+WIDTH: Final = 110
+_LABEL: Final = 8
+
+
+def failure_lines(result: CheckResult | CheckReport, target: str) -> Iterator[str]:
+    """Everything that an author needs about one result that is not a pass, without knowing the kit."""
+    check = BY_ID[result.id]
+    yield f"{check.id} {result.outcome}: {check.title}"
+    fields = (
+        ("rule", f"contract clause {check.clause}, {check.level}"),
+        ("wanted", result.wanted),
+        ("saw", result.saw),
+        ("call", result.where),
+        ("hint", result.hint),
+        ("why", " ".join(check.rationale.split())),
+        ("more", f"knowledge-kit explain {check.id}"),
+        ("again", f"pytest --provider={target} provider::{check.id}"),
+    )
+    for label, text in fields:
+        if text:
+            yield from _field(label, text)
+
+
+def _field(label: str, text: str) -> list[str]:
+    lead = f"  {label:{_LABEL}}"
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
+    ) or [lead]
+
+
+def check_line(report: CheckReport) -> str:
+    """One check on one line: its id, outcome, level, clause and title."""
+    return f"{report.id}  {report.outcome:12}  {report.level:6} {report.clause:4}  {report.title}"
+
+
+def note_lines(report: Report) -> Iterator[str]:
+    """What needs a reader's attention beside the failures: advisories, and what stayed open, grouped by its reason."""
+    for check in report.checks:
+        if check.outcome is CheckOutcome.ADVISORY:
+            yield from failure_lines(check, report.target)
+    open_ones = [check for check in report.checks if check.outcome is CheckOutcome.INCONCLUSIVE]
+    reasons = dict.fromkeys((check.saw, check.hint) for check in open_ones)
+    for saw, hint in reasons:
+        ids = [check.id for check in open_ones if (check.saw, check.hint) == (saw, hint)]
+        yield from _field("open", f"{', '.join(ids)}: {saw}; {hint}")
+
+
+def verdict_lines(report: Report) -> Iterator[str]:
+    """The verdict, what it rests on, and what it does not establish."""
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in report.counts.items() if count)
+    yield from _field("verdict", report.sentence)
+    yield from _field("checks", f"{len(report.checks)} of {len(BY_ID)}: {counts or 'none'}")
+    unseen = [facet for facet, state in report.facets.items() if state is not FacetState.EXERCISED]
+    clauses = [line.removeprefix("clause ").partition(":")[0] for line in report.not_established if line.startswith("clause ")]
+    open_facets = f"facets {', '.join(unseen)}; " if unseen else ""
+    yield from _field("unsaid", f"{open_facets}clauses {', '.join(clauses)}. Why: knowledge-kit checks")
+    if report.verdict is Verdict.PARTIAL:
+        yield from _field("partial", "a selection of checks says nothing about the provider: run all of them")
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """A whole report: one line per check, then the notes and the verdict."""
+    yield from (check_line(check) for check in report.checks)
+    yield from note_lines(report)
+    yield from verdict_lines(report)
+
+
+def failures(report: Report) -> Iterable[CheckReport]:
+    """The checks that make the provider not conformant."""
+    return (check for check in report.checks if check.outcome in BROKEN)
+
+
+def explanation_lines(check: Check) -> Iterator[str]:
+    """A check in full, as ``knowledge-kit explain`` prints it."""
+    yield f"{check.id}: {check.title}"
+    yield from _field("rule", f"contract clause {check.clause}, {check.level}, since requirements {check.since}")
+    yield from _field("facet", check.facet)
+    for paragraph in check.rationale.split("\n\n"):
+        yield from _field("why", " ".join(paragraph.split()))
+    if check.needs:
+        yield from _field("needs", f"{', '.join(check.needs)} to hold")
+    yield from _field("minimum", f"{check.minimum} observations; fewer are inconclusive")
