@@ -85,7 +85,7 @@ async def shielded(function: Callable[..., Any], *arguments: object) -> Any:
         if task is not None and task.cancelling():
             raise
         return Raised(error)
-    except BaseException as error:  # noqa: BLE001 - whatever comes out of a provider is a finding, not an accident
+    except BaseException as error:  # whatever comes out of a provider is a finding, not an accident
         return Raised(error)
 
 
@@ -111,7 +111,7 @@ def in_thread(function: Callable[..., Any], *arguments: object) -> Awaitable[Any
     def work() -> None:
         try:
             value = function(*arguments)
-        except BaseException as error:  # noqa: BLE001 - as in ``shielded``
+        except BaseException as error:  # as in ``shielded``
             value = Raised(error)
         with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for this any more
             loop.call_soon_threadsafe(settle, value)

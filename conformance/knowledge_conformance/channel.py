@@ -69,7 +69,7 @@ class Reader:
         self._pending = bytearray()
 
     def feed(self, data: bytes) -> Iterator[dict[str, Any]]:
-        """The messages that are complete with ``data``; raises ``ChannelError`` at the first foreign byte it can tell."""
+        """The messages that are complete with ``data``; raises ``ChannelError`` at the first foreign line."""
         self._pending += data
         while (end := self._pending.find(b"\n")) >= 0:
             line = bytes(self._pending[:end])

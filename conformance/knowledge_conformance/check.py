@@ -1,4 +1,4 @@
-"""What a check is: a small declared record and a short function; knows no particular check and no way of running one."""
+"""What a check is: a small declared record and a short function; knows no particular check and runs none."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -96,7 +96,7 @@ class Inconclusive(Exception):  # noqa: N818 - an outcome
         self.hint = hint
 
 
-def check(  # noqa: PLR0913 - a record's fields, each by name
+def check(  # a record's fields, each by name
     id: str,  # noqa: A002 - the field's own name
     *,
     clause: str,

@@ -53,7 +53,7 @@ def _listen(descriptor: int, reader: Reader, commands: Commands) -> None:
 def _work(commands: Commands, writer: Writer) -> None:
     try:
         _serve(commands, writer)
-    except BaseException:  # noqa: BLE001 - the kit sees the process end, and says on which check
+    except BaseException:  # the kit sees the process end, and says on which check
         faulthandler.dump_traceback()
     os._exit(1)
 

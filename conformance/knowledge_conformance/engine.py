@@ -10,7 +10,7 @@ async def run_check(check: Check, subject: Subject) -> CheckResult:
     """The check's result; whatever the provider or the check itself does comes back as an outcome."""
     try:
         await check.run(subject)
-    except BaseException as error:  # noqa: BLE001 - a check that dies must say so, whatever killed it
+    except BaseException as error:  # a check that dies must say so, whatever killed it
         return _finding(check, subject, error)
     return _looked(check, subject)
 
@@ -40,7 +40,9 @@ def _finding(check: Check, subject: Subject, error: BaseException) -> CheckResul
         case Inconclusive():
             return _result(check, subject, CheckOutcome.INCONCLUSIVE, saw=str(error), hint=error.hint)
         case OutOfCallsError():
-            return left_out(check, observations=subject.observations, calls=subject.calls, limit=subject.settings.max_calls)
+            return left_out(
+                check, observations=subject.observations, calls=subject.calls, limit=subject.settings.max_calls
+            )
         case ProviderRaisedError():
             return _raised(check, subject, error)
     return _kit_error(check, subject, error)
@@ -89,6 +91,4 @@ def left_out(check: Check, *, observations: int, calls: int, limit: int) -> Chec
 
 
 def _result(check: Check, subject: Subject, outcome: CheckOutcome, **evidence: str | None) -> CheckResult:
-    return CheckResult(
-        id=check.id, outcome=outcome, observations=subject.observations, calls=subject.calls, **evidence
-    )
+    return CheckResult(id=check.id, outcome=outcome, observations=subject.observations, calls=subject.calls, **evidence)

@@ -49,7 +49,9 @@ class ProcessFault:
             case Fault.DIED:
                 return "a provider shares its host's process: it may never end it; run with --in-process to debug"
             case Fault.STALLED:
-                return "await slow work, or run it with asyncio.to_thread; bound loops, recursion and regular expressions"
+                return (
+                    "await slow work, or run it with asyncio.to_thread; bound loops, recursion and regular expressions"
+                )
             case Fault.FLOODED:
                 return "write to logging, not to standard output, and not for each call"
             case Fault.SCRIBBLED:
@@ -79,4 +81,8 @@ def _death(status: int) -> str:
     return f"the provider's process was ended by {name}{_MEANING.get(name, '')}"
 
 
-_MEANING: Final = {"SIGSEGV": " (a segmentation fault)", "SIGABRT": " (an abort)", "SIGKILL": " (killed, or out of memory)"}
+_MEANING: Final = {
+    "SIGSEGV": " (a segmentation fault)",
+    "SIGABRT": " (an abort)",
+    "SIGKILL": " (killed, or out of memory)",
+}

@@ -8,7 +8,7 @@ from knowledge_conformance.strategies import requests
 from knowledge_provider import RetrievalRequest
 
 
-def each_request(examine: Callable[[RetrievalRequest], None], *, examples: int, seed: int) -> None:  # noqa: F811
+def each_request(examine: Callable[[RetrievalRequest], None], *, examples: int, seed: int) -> None:
     """Call ``examine`` with generated requests until it raises, then with smaller ones; raises what it raised last.
 
     The same ``seed`` gives the same requests. Nothing is stored on disk.

@@ -30,6 +30,9 @@ _LETTERS: Final = {
 }
 
 
+_RANKS: Final = {check.id: rank for rank, check in enumerate(CHECKS)}
+
+
 class Door:
     """The plugin object of a run with ``--provider``."""
 
@@ -102,9 +105,22 @@ class Door:
         names = {nodeid, f"{NODE}::{check_id}", f"{NODE}::{target}", f"{NODE}::{target}::{check_id}"}
         return not self._selected or bool(names & set(self._selected))
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Bring our items back into the catalogue's order: a plugin that shuffles would close an instance too early."""
+        places = [at for at, item in enumerate(items) if isinstance(item, CheckItem)]
+        ordered = sorted((items[at] for at in places), key=self._rank)
+        for at, item in zip(places, ordered, strict=True):
+            items[at] = item
+
+    def _rank(self, item: pytest.Item) -> tuple[int, int]:
+        if not isinstance(item, CheckItem):
+            raise TypeError(item.nodeid)
+        return self.targets.index(item.target), _RANKS[item.check.id]
+
+    def pytest_collection_finish(self) -> None:
         """Open the targets: one that cannot be used is one line and exit code 4."""
-        self._refuse_unknown(session)
+        self._refuse_unknown()
         for run in self.runs.values():
             try:
                 run.runner.open()
@@ -114,14 +130,12 @@ class Door:
             if self._config.pluginmanager.hasplugin("dsession"):
                 run.runner.kill()  # the workers open their own; here it was only tried
 
-    def _refuse_unknown(self, session: pytest.Session) -> None:
-        found = [item.nodeid for item in session.items]
+    def _refuse_unknown(self) -> None:
         for selected in self._selected:
             last = selected.rpartition("::")[2]
             if last not in BY_ID and last not in self.targets:
                 self._release()
                 raise pytest.UsageError(f"{selected}: there is no check {last!r}; knowledge-kit checks lists them")
-        del found
 
     # Running.
 
@@ -174,9 +188,9 @@ class Door:
         """The reports of all targets."""
         return [make_report(target, results.values(), self.settings) for target, results in self._results.items()]
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int | pytest.ExitCode) -> None:
         """Print one line per check, the notes and the verdict."""
-        if self._config.option.collectonly:
+        if self._config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         for report in self.reports():
             terminalreporter.section(f"knowledge provider {report.target}", sep="-")

@@ -63,7 +63,7 @@ class Report(BaseModel):
     @property
     def sentence(self) -> str:
         """The verdict with the facets that it is about, on one line."""
-        return sentence(self.verdict, self.facets)
+        return sentence(self.verdict, self.facets, len(self.checks))
 
     def to_json(self) -> str:
         """The report as JSON text."""

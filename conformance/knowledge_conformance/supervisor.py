@@ -161,7 +161,9 @@ class _Child:
             if left <= 0:
                 status = self._process.poll()
                 dead = status is not None  # a process that it left behind may hold the pipe open
-                raise _FaultError(ProcessFault(Fault.DIED, status or 0) if dead else ProcessFault(Fault.STALLED, 0, seconds))
+                raise _FaultError(
+                    ProcessFault(Fault.DIED, status or 0) if dead else ProcessFault(Fault.STALLED, 0, seconds)
+                )
             self._read(left)
         return self._waiting.pop(0)
 

@@ -1,4 +1,4 @@
-"""The survey: a few ordinary requests whose answers many checks look at, so that a provider is asked once and not per check.
+"""The survey: a few ordinary requests whose answers many checks look at, so that a provider is asked once for all.
 
 Knows how to find queries that a strange corpus answers. It judges nothing.
 """

@@ -45,7 +45,7 @@ def load(name: str) -> Target:
         raise TargetError(f"cannot load {name}: {_missing(error, module_name)}") from None
     except AttributeError as error:
         raise TargetError(f"cannot load {name}: {_unnamed(error, module_name, path)}") from None
-    except BaseException as error:  # noqa: BLE001 - a module may raise anything while it is imported
+    except BaseException as error:  # a module may raise anything while it is imported
         raise TargetError(f"cannot load {name}: importing {module_name} raised {show_error(error)}") from None
     return target_of(value, name)
 
@@ -85,7 +85,7 @@ async def open_provider(target: Target, stack: AsyncExitStack) -> Any:
             value = await _entered(value, stack)
     except TargetError:
         raise
-    except BaseException as error:  # noqa: BLE001 - a factory may raise anything
+    except BaseException as error:  # a factory may raise anything
         raise TargetError(f"cannot open {target.name}: it raised {show_error(error)}") from error
     if not _is_provider(value):
         raise TargetError(f"cannot open {target.name}: it gave {_kind(value)}, which has no describe and no retrieve")

@@ -59,18 +59,20 @@ def _covered(facet: Facet, by_id: Mapping[str, CheckResult]) -> bool:
 
 def not_established(states: Mapping[Facet, FacetState]) -> list[str]:
     """What a reader must not take from the verdict, one sentence each."""
-    facets = [
-        f"{facet}: {state}" for facet, state in states.items() if state is not FacetState.EXERCISED
-    ]
+    facets = [f"{facet}: {state}" for facet, state in states.items() if state is not FacetState.EXERCISED]
     clauses = [f"clause {clause}: {reason}" for clause, reason in NOT_TESTED.items()]
     return facets + clauses
 
 
-def sentence(found: Verdict, states: Mapping[Facet, FacetState]) -> str:
-    """The verdict with the facets that it is about, on one line."""
+def sentence(found: Verdict, states: Mapping[Facet, FacetState], run: int) -> str:
+    """The verdict with the facets that it is about, on one line; ``run`` is how many checks were run."""
+    if found is Verdict.PARTIAL:
+        return f"{found}: {run} of {len(CHECKS)} checks were run, which says nothing about the whole provider"
     covered = [facet for facet, state in states.items() if state is FacetState.EXERCISED]
     unseen = [facet for facet, state in states.items() if state is FacetState.NOT_EXERCISED]
     absent = [facet for facet, state in states.items() if state is FacetState.ABSENT]
-    notes = [f"{label}: {', '.join(facets)}" for label, facets in (("not exercised", unseen), ("absent", absent)) if facets]
+    notes = [
+        f"{label}: {', '.join(facets)}" for label, facets in (("not exercised", unseen), ("absent", absent)) if facets
+    ]
     about = ", ".join(covered) or "nothing"
     return f"{found}: {about}" + (f" ({'; '.join(notes)})" if notes else "")

@@ -31,8 +31,8 @@ class Worker:
     """Runs checks on one target. Every method is called from the same thread.
 
     It tells ``{"call": …, "seconds": …}`` before each call of the provider, with how it reads and how long it may take,
-    ``{"opened": …}`` or ``{"unusable": …}`` once, ``{"beat": True}`` when a check goes on to its next part, ``{"result": …}`` for each check
-    and ``{"closed": True}`` at the end.
+    ``{"opened": …}`` or ``{"unusable": …}`` once, ``{"beat": True}`` when a check goes on to its next part,
+    ``{"result": …}`` for each check and ``{"closed": True}`` at the end.
     """
 
     def __init__(self, target: str | Target, settings: Settings, tell: Tell) -> None:
@@ -83,7 +83,7 @@ class Worker:
     def _completed(self, check: Check, subject: Subject, opened: "Opened") -> CheckResult:
         try:
             return opened.run(engine.run_check(check, subject))
-        except BaseException as error:  # noqa: BLE001 - a task of the provider's own can stop the loop
+        except BaseException as error:  # a task of the provider's own can stop the loop
             return _stopped_loop(check, subject, error)
 
     def _subject(self, opened: "Opened", allowed: int) -> Subject:

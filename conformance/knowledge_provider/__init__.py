@@ -1,4 +1,4 @@
-"""The contract of a knowledge retrieval provider, and the pure functions that a host needs. Depends on pydantic alone."""
+"""The contract of a knowledge retrieval provider, and the pure functions that a host needs."""
 
 from knowledge_provider.cancel import CancelSignal as CancelSignal
 from knowledge_provider.citations import CitationLedger as CitationLedger

@@ -42,9 +42,10 @@ __all__ = [
 
 _CUT: Final = "…"
 _MAY_HOLD_URI: Final = re.compile(r":[/\\]|//|https?:", re.IGNORECASE)
-# The scheme's length is bounded: searching is then linear in the text, whatever the text is.
+# With a scheme (a wrapped one too), HTTP as browsers read it, or with none; bounded, so that searching stays cheap.
 _URI: Final = re.compile(
-    r"[a-z][a-z0-9+.-]{0,30}:(?:[a-z][a-z0-9+.-]{0,30}:)?[/\\]{2}\S*|(?<![a-z0-9])https?:\S+|//[^\s/]*@\S*", re.IGNORECASE
+    r"[a-z][a-z0-9+.-]{0,30}:(?:[a-z][a-z0-9+.-]{0,30}:)?[/\\]{2}\S*|(?<![a-z0-9])https?:\S+|(?<!/)//\S{0,300}[@?#;]\S*",
+    re.IGNORECASE,
 )
 _USER_INFO: Final = re.compile(r"(://)[^/?#]*@")
 _QUERY_AND_AFTER: Final = re.compile(r"[?#;].*", re.DOTALL)

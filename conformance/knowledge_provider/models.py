@@ -106,9 +106,7 @@ class RetrievalRequest(_Wire):
     """
 
     query: str
-    top_k: int = Field(
-        default=limits.TOP_K_DEFAULT, ge=limits.TOP_K_MIN, le=limits.TOP_K_MAX, strict=True
-    )
+    top_k: int = Field(default=limits.TOP_K_DEFAULT, ge=limits.TOP_K_MIN, le=limits.TOP_K_MAX, strict=True)
     knowledge_base_ids: tuple[Annotated[_Text, Field(max_length=limits.BASE_ID_MAX)], ...] = Field(
         default=(), max_length=limits.BASES_MAX
     )

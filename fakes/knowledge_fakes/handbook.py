@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
 from types import MappingProxyType
@@ -72,16 +73,7 @@ class Handbook:
 
 def load_handbook(documents: Collection[str] | None = None) -> Handbook:
     """Read the handbook, or only the ``documents`` of these ids. Raises ``ValueError`` for an id that is not in it."""
-    texts = dict(_read())
-    if unknown := set(documents or ()) - texts.keys():
-        raise ValueError(
-            f"Wanted ids of handbook documents, and {sorted(unknown)} came too. A search over a document that is not "
-            f"there finds nothing and does not say why. Choose from {', '.join(texts)}."
-        )
-    chosen = texts.keys() if documents is None else documents
-    passages = {passage.id: passage for name in chosen for passage in read_document(name, texts[name])}
-    found_by = {key: f"{held.source['title']} {held.heading} {held.content}" for key, held in passages.items()}
-    return Handbook(MappingProxyType(passages), build_index(found_by))
+    return _load(None if documents is None else tuple(documents))
 
 
 def read_document(document: str, text: str) -> tuple[Passage, ...]:
@@ -185,6 +177,21 @@ def refuse_all_filters(request: RetrievalRequest) -> None:
             f"Wanted no filters, and {len(request.filters)} came. This provider cannot honour them, and leaving them "
             "out would answer more than was asked for. Ask without filters, or ask the handbook itself."
         )
+
+
+# Frozen, so it can be shared: a kit makes a fresh provider for each of its checks, and indexing takes 10 ms.
+@lru_cache(maxsize=8)
+def _load(documents: tuple[str, ...] | None) -> Handbook:
+    texts = dict(_read())
+    if unknown := set(documents or ()) - texts.keys():
+        raise ValueError(
+            f"Wanted ids of handbook documents, and {sorted(unknown)} came too. A search over a document that is not "
+            f"there finds nothing and does not say why. Choose from {', '.join(texts)}."
+        )
+    chosen = texts.keys() if documents is None else documents
+    passages = {passage.id: passage for name in chosen for passage in read_document(name, texts[name])}
+    found_by = {key: f"{held.source['title']} {held.heading} {held.content}" for key, held in passages.items()}
+    return Handbook(MappingProxyType(passages), build_index(found_by))
 
 
 def _read() -> Iterator[tuple[str, str]]:

@@ -63,16 +63,16 @@ class LoopbackProvider:
 
     async def _listening(self) -> _Listener:
         # Clause 2.4: a server belongs to the loop that it was started on.
-        loop = asyncio.get_running_loop()
-        if self._listener is None or self._listener.loop is not loop:
+        loop, listener = asyncio.get_running_loop(), self._listener
+        if listener is None or listener.loop is not loop:
             await self._let_go()
             listening = socket.create_server(("127.0.0.1", 0))
             # Clauses 7.2 and 7.5: nothing up to the assignment suspends, since the server is not yet started; so no
             # cancellation can lose it and no second call can start another.
             server = await asyncio.start_server(self._serve, sock=listening, start_serving=False)
-            self._listener = _Listener(loop, listening, server)
+            listener = self._listener = _Listener(loop, listening, server)
             await server.start_serving()
-        return self._listener
+        return listener
 
     async def _let_go(self) -> None:
         listener, self._listener = self._listener, None

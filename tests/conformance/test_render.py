@@ -265,3 +265,10 @@ def test_an_error_line_is_bounded_and_keeps_no_part_of_a_secret(limit: int) -> N
     assert len(line) <= max(limit, 20)
     assert _is_harmless(line)
     assert "q7X" not in line
+
+
+@pytest.mark.parametrize("use", [repr, str, len, hash, list, bool, type.__call__])
+def test_the_hostile_values_of_this_file_do_object_to_being_used(use: Callable[[object], object]) -> None:
+    """What the tests above rest on: whoever calls a hostile value, or reads its class's name, is found out."""
+    with pytest.raises(CalledError):
+        use(_hostile(list) if use is not type.__call__ else _hostile(object).__class__.__name__)

@@ -193,6 +193,18 @@ def test_narrowing_and_unknown_documents() -> None:
         load_handbook(["holidays", "vacations"])
 
 
+def test_an_opened_handbook_is_shared_and_cannot_be_changed() -> None:
+    """It is read once for a process, so nothing that one provider does may show in another."""
+    assert load_handbook() is BOOK
+    passage: Any = BOOK.passages["holidays#allowance"]
+    for target, name in ((BOOK.passages, passage.id), (passage.source, "title"), (passage.metadata, "language")):
+        shared: Any = target
+        with pytest.raises(TypeError):
+            shared[name] = "spoilt"
+    with pytest.raises(AttributeError):
+        passage.content = "spoilt"
+
+
 def test_reading_a_document() -> None:
     """The form of a document: a head in TOML, a title, and sections with their ids."""
     text = (

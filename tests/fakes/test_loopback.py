@@ -89,6 +89,22 @@ def test_closed_before_it_was_used(addresses: list[tuple[str, int]]) -> None:
     assert addresses == []
 
 
+@pytest.mark.parametrize("turns", range(12))
+def test_closed_during_a_call(turns: int) -> None:
+    """A call that close overtakes fails as unavailable or is answered in full; it is never left hanging."""
+
+    async def scene() -> Any:
+        provider = LoopbackProvider()
+        call = asyncio.ensure_future(provider.retrieve(REQUEST, CONTEXT))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await asyncio.wait_for(provider.close(), 5.0)
+        return (await asyncio.wait_for(asyncio.gather(call, return_exceptions=True), 5.0))[0]
+
+    outcome = asyncio.run(scene())
+    assert isinstance(outcome, KnowledgeUnavailableError) or outcome == {"results": load_handbook().search(REQUEST)}
+
+
 @pytest.mark.parametrize("fault", [ConnectionRefusedError("refused"), ConnectionResetError("reset")])
 def test_a_broken_connection_is_a_failure(fault: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clause 5.10: never an empty answer."""

@@ -1,14 +1,15 @@
 """Rule N12 and clause 8.9: citations that stay the same for the turn."""
 
+from threading import Lock
 from typing import Any
 
 import pytest
 
-from knowledge_provider import citations
 from knowledge_provider.citations import CitationLedger
 from knowledge_provider.models import Source
 from knowledge_provider.normalize import normalize_response
 from knowledge_provider.outcome import Citation, Outcome
+from knowledge_provider.text import short_text
 
 
 def passage(name: str, uri: str, **fields: Any) -> dict[str, Any]:
@@ -100,14 +101,14 @@ def test_source_is_the_provider_name_where_there_is_one() -> None:
 
 def test_counting_and_adding_is_one_step_between_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads that counted at the same time would give one id to two URIs."""
-    ledger, held = CitationLedger(), list[bool]()
-    make = citations._citation
+    lock, held = Lock(), list[bool]()
 
-    def watched(*arguments: Any) -> Citation:
-        held.append(ledger._lock.locked())
-        return make(*arguments)
+    def watched_text(value: object, limit: int) -> str:
+        held.append(lock.locked())
+        return short_text(value, limit)
 
-    monkeypatch.setattr(citations, "_citation", watched)
-    search(ledger, passage("a", "https://example.com/a"), passage("b", "https://example.com/b"))
+    monkeypatch.setattr("knowledge_provider.citations.Lock", lambda: lock)
+    monkeypatch.setattr("knowledge_provider.citations.short_text", watched_text)
+    search(CitationLedger(), passage("a", "https://example.com/a"), passage("b", "https://example.com/b"))
     assert held == [True, True]
-    assert not ledger._lock.locked()
+    assert not lock.locked()

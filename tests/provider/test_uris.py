@@ -195,17 +195,19 @@ hosts = st.one_of(
     st.sampled_from(["example.com", "a.example.org", "пример.рф", "1.1.1.1", "[2606:4700::1]", "wiki", "x.corp"]),
     st.sampled_from(["docs.example.com", "EXAMPLE.org.", "1.2.3", "xn--fiq228c.com", "a\u00adb.de", "％38.8.8.8"]),
     st.ip_addresses(v=4).map(str) | st.ip_addresses(v=6).map(lambda address: f"[{address}]"),
-    st.text("aZ0é-_.%ß。１~\u00ad", min_size=1, max_size=20), st.text(max_size=8),
+    st.text("aZ0é-_.%ß。１~\u00ad", min_size=1, max_size=20).map("{}.com".format), st.text(max_size=8),
 )  # fmt: skip
-SECRETS = ["token", "access_token", "X-Amz-Signature", "key", "sig", "user[password]"]
-names = st.sampled_from(["q", "a", "page", "lang", "code", "state", "sv", "keys", "tokens", *SECRETS])
+SECRETS = ["access_token", "X-Amz-Signature", "key", "user[password]"]
+names = st.sampled_from(
+    ["q", "a", "page", "lang", "n", "sort", "code", "state", "sv", "se", "keys", "tokens", *SECRETS]
+)
 spelled = names | names.map(str.upper) | names.map(quote) | names.map("?{}".format)
 pairs = st.builds("{}{}{}".format, spelled | st.text(max_size=5), st.sampled_from(["=", "", "=1"]), st.text(max_size=3))
 queries = st.lists(st.tuples(st.sampled_from("&;"), pairs).map("".join), max_size=3).map("".join)
 uris = st.builds(
     "{}{}{}{}?{}{}".format,
-    st.sampled_from(["https://", "https://", "https:", "http://", "HTTP:\\\\", " http:/", "ftp://", ""]),
-    st.sampled_from(["", "", "", "", "@", ":@", "u@", "u:p@"]),
+    st.sampled_from(["https://", "https:", "http://", "HTTP:\\\\", " http:/", "\thttps:///", "ftp://", ""]),
+    st.sampled_from(["", "", "", "", "", "", "", "@", ":@", "u:p@"]),
     hosts,
     st.sampled_from(["", "/", "/a/../b", ":443/", ":0/x", "\\x", "/é", "/a b", "/;jsessionid=1"]),
     queries,

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 from knowledge_conformance.check import Check, Inapplicable, Level, Violation, answer_check, check
@@ -211,7 +212,7 @@ def scores_never_increase(exchange: Exchange) -> int:
     Higher is better and the order is the ranking, so a rising score is a distance, or the list is not sorted.
     """
     scores = [score for _, score in _scores(exchange)]
-    for before, after in zip(scores, scores[1:], strict=False):
+    for before, after in pairwise(scores):
         if after > before:
             raise Violation(
                 wanted="each score at most the one before",

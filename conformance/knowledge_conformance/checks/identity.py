@@ -73,7 +73,10 @@ async def describes_itself(subject: Subject) -> None:
     """
     if calls.is_async(subject.provider.describe):
         raise Violation(
-            wanted="a plain method", saw="a coroutine function", hint="write def describe, not async def", where="describe"
+            wanted="a plain method",
+            saw="a coroutine function",
+            hint="write def describe, not async def",
+            where="describe",
         )
     answer = await subject.describe()
     if inspect.iscoroutine(answer):
@@ -91,8 +94,7 @@ async def description(subject: Subject) -> dict[str, Any]:
     """What the provider says it is, by wire name; null fields are absent."""
     answer = await subject.describe()
     fields = answer.__dict__ if isinstance(answer, ProviderDescription) else _entries(answer)
-    found = {_wire_name(name): value for name, value in fields.items() if type(name) is str and value is not None}
-    return found
+    return {_wire_name(name): value for name, value in fields.items() if type(name) is str and value is not None}
 
 
 def _wire_name(name: str) -> str:
@@ -213,11 +215,13 @@ async def label_is_short(subject: Subject) -> None:
 
 def _at_most(name: str, text: str, limit: int) -> None:
     if len(text) > limit:
-        raise Violation(wanted=f"a {name} of at most {limit} characters", saw=f"{len(text)}", hint=f"shorten the {name}")
+        raise Violation(
+            wanted=f"a {name} of at most {limit} characters", saw=f"{len(text)}", hint=f"shorten the {name}"
+        )
 
 
 async def _capabilities(subject: Subject) -> dict[Any, Any]:
-    capabilities = (await description(subject)).get("capabilities", {})
+    capabilities: dict[Any, Any] = (await description(subject)).get("capabilities", {})
     flat = isinstance(capabilities, dict)
     if not flat or any(type(name) is not str or type(value) is not bool for name, value in dict.items(capabilities)):
         raise Violation(
@@ -250,7 +254,9 @@ async def capabilities_are_few(subject: Subject) -> None:
     count = len(await _capabilities(subject))
     if count > limits.CAPABILITIES_MAX:
         raise Violation(
-            wanted=f"at most {limits.CAPABILITIES_MAX} capabilities", saw=f"{count}", hint="drop those that hosts ignore"
+            wanted=f"at most {limits.CAPABILITIES_MAX} capabilities",
+            saw=f"{count}",
+            hint="drop those that hosts ignore",
         )
     subject.observe()
 
@@ -280,7 +286,7 @@ def _scribble(answer: object) -> None:
         return
     for value in list(dict.values(answer)):
         _scribble(value)
-    dict.update(answer, {name: "changed by the caller" for name in list(answer)}, added="by the caller")
+    dict.update(answer, dict.fromkeys(list(answer), "changed by the caller"), added="by the caller")
 
 
 # Clause 1.8

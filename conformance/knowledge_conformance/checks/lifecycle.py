@@ -115,7 +115,9 @@ async def closed_is_not_empty(subject: Subject) -> None:
     """
     known = answered(await subject.survey())
     if not known:
-        raise Inconclusive("no query returned a result before the provider was closed", hint="pass --provider-query 'text'")
+        raise Inconclusive(
+            "no query returned a result before the provider was closed", hint="pass --provider-query 'text'"
+        )
     await _close(subject)
     exchange = await subject.attempt(RetrievalRequest(query=known[0].request.query))
     if exchange.error is None and exchange.count == 0:

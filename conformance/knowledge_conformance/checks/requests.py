@@ -1,4 +1,4 @@
-"""Section 3 of the contract: what a provider must be able to be asked. Knows requests; an answer's shape is section 5's."""
+"""Section 3 of the contract: what a provider must be able to be asked. An answer's shape is section 5's."""
 
 from typing import Final
 
@@ -139,7 +139,7 @@ async def filters_and_bases_are_answered_or_refused(subject: Subject) -> None:
         RetrievalRequest(query="policy", filters={"department": "engineering"}),
         RetrievalRequest(query="policy", filters={"and": [{"year": {"gt": 2020}}, {"tags": ["a", None, True]}]}),
         RetrievalRequest(query="policy", knowledge_base_ids=(_UNKNOWN_BASE,)),
-        RetrievalRequest(query="policy", knowledge_base_ids=(_UNKNOWN_BASE, "' OR '1'='1"), filters={"a\"]": "\\"}),
+        RetrievalRequest(query="policy", knowledge_base_ids=(_UNKNOWN_BASE, "' OR '1'='1"), filters={'a"]': "\\"}),
     )
     for request in requests:
         exchange = await subject.attempt(request)

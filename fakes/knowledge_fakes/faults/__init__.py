@@ -1,0 +1,21 @@
+"""Mistakes that authors of providers make, each as a wrapper with what catches it; knows the contract, no kit.
+
+From this one catalogue come the kit's proof that its checks catch something, the faulty providers of
+``knowledge_fakes.faulty`` for authors of hosts, and the bad examples of the documentation.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from knowledge_fakes.faults import answers, identity, lifecycle, links, process, requests, timing
+from knowledge_fakes.faults._fault import Fault
+
+__all__ = ["FAULTS", "Fault"]
+
+_MODULES: Final = (identity, lifecycle, requests, answers, links, timing, process)
+
+FAULTS: Final[Mapping[str, Fault]] = MappingProxyType(
+    {name: held for module in _MODULES for name, held in vars(module).items() if isinstance(held, Fault)}
+)
+"""Every fault by its name, in the order of the contract's sections; the lethal ones last."""

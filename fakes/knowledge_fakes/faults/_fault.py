@@ -1,0 +1,47 @@
+"""``Fault``: one mistake as a wrapper and the data that tells what catches it; knows no particular mistake and no kit."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from inspect import cleandoc
+from types import MappingProxyType
+from typing import Any
+
+Wrap = Callable[[Any], Any]
+"""Makes a faulty provider of a sound one. Neither is typed closer: what is wrong may be the type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A mistake that an author of a provider makes, and what a run of the kit says about it.
+
+    ``wrap`` puts it over any conformant provider, synchronous or not. ``trips`` are the checks that do not hold on the
+    embedded provider with it, the one that names the mistake best first; over another
+    provider at least that one. ``fragment`` is a piece of what it wanted or saw, or of where it saw it. ``settings``
+    are those that a run needs for this fault, by Python name.
+    A ``lethal`` fault takes the process with it, or holds it for ever: run it in a child process only.
+    """
+
+    name: str
+    summary: str
+    wrap: Wrap = field(repr=False)
+    trips: tuple[str, ...]
+    fragment: str
+    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    lethal: bool = False
+
+
+def fault(
+    *trips: str, fragment: str, settings: Mapping[str, Any] | None = None, lethal: bool = False
+) -> Callable[[Wrap], Fault]:
+    """Declare a wrapper as a fault: its name is the fault's, and its docstring the summary.
+
+    Raises ``TypeError`` for one without a one-line docstring or without a check.
+    """
+
+    def declare(wrap: Wrap) -> Fault:
+        summary = cleandoc(wrap.__doc__ or "")
+        if not trips or not summary or "\n" in summary:
+            raise TypeError(f"the fault {wrap.__name__} needs a check that it trips and a docstring of one line")
+        return Fault(wrap.__name__, summary, wrap, trips, fragment, MappingProxyType(dict(settings or {})), lethal)
+
+    return declare

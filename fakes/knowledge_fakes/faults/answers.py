@@ -1,0 +1,304 @@
+"""Mistakes in what an answer looks like; knows section 5 of the contract, no way of catching them."""
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+from knowledge_fakes.faults._changing import (
+    Row,
+    answering,
+    claiming,
+    put_rows,
+    rows_of,
+    with_each,
+    with_last,
+    with_metadata,
+    with_rows,
+    with_source,
+)
+from knowledge_fakes.faults._fault import fault
+
+
+@dataclass
+class VendorDocument:
+    """What a vendor's client returns: right to read for a person, and nothing that a host knows."""
+
+    page_content: str
+
+
+class VendorFloat(float):
+    """A number as array libraries have it: a ``float`` to ``isinstance``, and refused by some encoders."""
+
+
+class VendorText(str):
+    """A text that marks itself as safe for a template."""
+
+    __slots__ = ()
+
+
+# Clause 5.1: the container.
+
+
+@fault("KP-501", fragment="generator object")
+def generator_answer(sound: Any) -> Any:
+    """retrieve yields its results one by one, and a host that wants a list reads none of them."""
+    return answering(sound, lambda answer, _request: (row for row in rows_of(answer)))
+
+
+@fault("KP-501", fragment="a mapping whose results are None")
+def answer_under_another_key(sound: Any) -> Any:
+    """The results stand under "documents", as the vendor calls them."""
+    return answering(sound, lambda answer, _request: {"documents": rows_of(answer)})
+
+
+@fault("KP-501", fragment="None")
+def answer_is_forgotten(sound: Any) -> Any:
+    """retrieve ends without return."""
+    return answering(sound, lambda _answer, _request: None)
+
+
+@fault("KP-501", fragment="a mapping whose results are {")
+def results_by_id(sound: Any) -> Any:
+    """results is a dictionary by id instead of a list, so the ranking is lost and a host reads nothing."""
+    return answering(sound, lambda answer, _request: {"results": {row["id"]: row for row in rows_of(answer)}})
+
+
+@fault("KP-502", "KP-513", "KP-517", fragment="VendorDocument object")
+def vendor_documents(sound: Any) -> Any:
+    """The vendor's own documents are passed on, and a host skips each of them."""
+    return with_each(sound, lambda row: VendorDocument(row["content"]))
+
+
+@fault("KP-502", fragment="results[")
+def a_note_among_the_results(sound: Any) -> Any:
+    """The last item of a list is a text for people: "and more"."""
+    return with_last(sound, lambda _row: "and more")
+
+
+@fault("KP-517", "KP-502", fragment="none after normalising")
+def bare_texts(sound: Any) -> Any:
+    """The answer is a list of texts without ids, none of which a host can read."""
+    return with_each(sound, lambda row: row["content"])
+
+
+# Clauses 5.2 and 5.3: id and content.
+
+
+@fault("KP-503", fragment=".content of")
+def blank_content(sound: Any) -> Any:
+    """A scanned page has no text, and is returned with nothing but a line end."""
+    return with_last(sound, lambda row: {**row, "content": "\n"})
+
+
+@fault("KP-503", fragment="id with something visible in it")
+def numeric_ids(sound: Any) -> Any:
+    """The ids are the database's integers."""
+    return with_rows(sound, lambda rows: [{**row, "id": number} for number, row in enumerate(rows, start=1)])
+
+
+@fault("KP-503", "KP-517", fragment="{'type': 'text'")
+def content_in_blocks(sound: Any) -> Any:
+    """The content is the vendor's list of blocks instead of its text."""
+    return with_each(sound, lambda row: {**row, "content": [{"type": "text", "text": row["content"]}]})
+
+
+@fault("KP-503", fragment="none")
+def missing_id(sound: Any) -> Any:
+    """The back end gives no ids, and the provider makes none."""
+    return with_last(sound, lambda row: {name: value for name, value in row.items() if name != "id"})
+
+
+@fault("KP-504", "KP-516", fragment="content of at most 4000 characters")
+def whole_documents(sound: Any) -> Any:
+    """A whole document is returned as one passage, of which a host keeps the beginning."""
+    return with_each(sound, lambda row: {**row, "content": f"{row['content']} " * (4001 // len(row["content"]) + 1)})
+
+
+@fault("KP-504", fragment="id of at most 160 characters")
+def overlong_ids(sound: Any) -> Any:
+    """The id is a path with the whole title in it, and a host cuts it."""
+    return with_each(sound, lambda row: {**row, "id": f"{row['id']}/{'chapter/' * 20}"})
+
+
+@fault("KP-505", fragment="the aliases chunk_id, text")
+def vendor_field_names(sound: Any) -> Any:
+    """The fields keep the vendor's names, chunk_id and text, which only some hosts read."""
+
+    def renamed(row: Row) -> Row:
+        rest = {name: value for name, value in row.items() if name not in ("id", "content")}
+        return {"chunk_id": row["id"], "text": row["content"], **rest}
+
+    return with_each(sound, renamed)
+
+
+@fault("KP-506", fragment="at places 0 and 1")
+def duplicate_ids(sound: Any) -> Any:
+    """Every passage has its document's id, so a host keeps one passage of each document."""
+    return with_each(sound, lambda row: {**row, "id": "handbook"})
+
+
+@fault("KP-506", fragment="a different id for each result")
+def ids_that_differ_by_space(sound: Any) -> Any:
+    """Two ids differ in nothing but their white space, which a host folds."""
+    return with_rows(sound, lambda rows: [{**row, "id": "page" + " " * at + " 1"} for at, row in enumerate(rows)])
+
+
+# Clause 5.4: scores.
+
+
+@fault("KP-507", fragment="nan")
+def nan_score(sound: Any) -> Any:
+    """The similarity to an empty vector is NaN, which is not JSON and compares with nothing."""
+    return with_last(sound, lambda row: {**row, "score": math.nan})
+
+
+@fault("KP-507", fragment="'0.9'")
+def score_is_text(sound: Any) -> Any:
+    """The score is a text, as the back end sent it."""
+    return with_each(sound, lambda row: {**row, "score": "0.9"})
+
+
+@fault("KP-507", fragment="True")
+def score_is_a_boolean(sound: Any) -> Any:
+    """The score is whether the passage matched."""
+    return with_each(sound, lambda row: {**row, "score": True})
+
+
+@fault("KP-507", "KP-513", fragment="Decimal object")
+def decimal_score(sound: Any) -> Any:
+    """The score is the database's Decimal, which json does not write."""
+    return with_each(sound, lambda row: {**row, "score": Decimal("0.9")})
+
+
+@fault("KP-508", fragment="a score on every result")
+def scores_without_scores(sound: Any) -> Any:
+    """Scores are claimed, and the retriever in use gives none."""
+    bare = with_each(sound, lambda row: {name: value for name, value in row.items() if name != "score"})
+    return claiming(bare, "scores")
+
+
+@fault("KP-509", fragment="each score at most the one before")
+def distance_as_score(sound: Any) -> Any:
+    """The score is the store's distance, so the best result has the lowest."""
+    return with_rows(sound, lambda rows: [{**row, "score": at / 8} for at, row in enumerate(rows)])
+
+
+# Clauses 5.5 and 5.6: source and metadata.
+
+
+@fault("KP-510", "KP-603", fragment="'handbook.pdf'")
+def source_is_a_name(sound: Any) -> Any:
+    """source is a file's name instead of a mapping."""
+    return with_each(sound, lambda row: {**row, "source": "handbook.pdf"})
+
+
+@fault("KP-510", fragment="source.locator")
+def page_number_as_locator(sound: Any) -> Any:
+    """The locator is a page number, and not a text such as "page 12"."""
+    return with_source(sound, locator=12)
+
+
+@fault("KP-511", "KP-516", fragment="source.locator")
+def overlong_locator(sound: Any) -> Any:
+    """The locator is a quotation of the passage, and a host cuts it to something that is found nowhere."""
+    return with_source(sound, locator="section " + "approvals and their exceptions, " * 12)
+
+
+@fault("KP-512", "KP-516", fragment="'embedding': [")
+def embedding_in_metadata(sound: Any) -> Any:
+    """The passage's vector is left in the metadata, long enough to fill a model's context."""
+    return with_metadata(sound, embedding=[0.125] * 1536)
+
+
+@fault("KP-512", "KP-516", fragment="'author': None")
+def nulls_in_metadata(sound: Any) -> Any:
+    """Empty columns are copied into the metadata."""
+    return with_metadata(sound, author=None)
+
+
+@fault("KP-512", fragment="characters)")
+def summary_in_metadata(sound: Any) -> Any:
+    """A whole summary stands in the metadata, and a host cuts it."""
+    return with_metadata(sound, summary="Approvals and their exceptions. " * 20)
+
+
+@fault("KP-512", "KP-516", fragment="at most 16 entries")
+def every_column_in_metadata(sound: Any) -> Any:
+    """Each column of the table becomes metadata, the internal ones too."""
+    return with_metadata(sound, **{f"column_{number}": number for number in range(20)})
+
+
+# Clauses 5.7 and 5.8: plain data and text.
+
+
+@fault("KP-513", "KP-512", "KP-516", fragment="VendorDocument object")
+def vendor_object_in_metadata(sound: Any) -> Any:
+    """The vendor's own document is kept in the metadata, for later."""
+    return with_metadata(sound, document=VendorDocument("…"))
+
+
+@fault("KP-513", fragment="VendorDocument object")
+def vendor_object_beside_the_result(sound: Any) -> Any:
+    """The vendor's own document rides along in a field that no host reads, until one writes the answer to a log."""
+    return with_each(sound, lambda row: {**row, "raw": VendorDocument("…")})
+
+
+@fault("KP-513", fragment="VendorFloat object")
+def array_library_score(sound: Any) -> Any:
+    """The score is an array library's float, which passes every test but that of an encoder."""
+    return with_each(sound, lambda row: {**row, "score": VendorFloat(0.5)})
+
+
+@fault("KP-513", fragment="VendorText object")
+def marked_up_text(sound: Any) -> Any:
+    """The content is a template engine's subclass of str."""
+    return with_each(sound, lambda row: {**row, "content": VendorText(row["content"])})
+
+
+@fault("KP-513", "KP-512", "KP-516", fragment="datetime.datetime object")
+def date_in_metadata(sound: Any) -> Any:
+    """A date is left as a datetime, which json does not write."""
+    return with_metadata(sound, changed=datetime(2026, 1, 31, tzinfo=UTC))
+
+
+@fault("KP-513", "KP-503", "KP-517", fragment="b'")
+def content_in_bytes(sound: Any) -> Any:
+    """The content is the body of an HTTP response, never decoded."""
+    return with_each(sound, lambda row: {**row, "content": row["content"].encode()})
+
+
+@fault("KP-514", fragment="a lone surrogate")
+def half_a_character(sound: Any) -> Any:
+    """The content is cut between the halves of an emoji, and cannot be written as UTF-8 any more."""
+    return with_each(sound, lambda row: {**row, "content": f"{row['content']} \ud83d"})
+
+
+@fault("KP-515", fragment="U+0000")
+def nul_in_content(sound: Any) -> Any:
+    """The text of a PDF has NUL characters in it, at which a database refuses the whole message."""
+    return with_each(sound, lambda row: {**row, "content": f"{row['content']}\0"})
+
+
+@fault("KP-515", fragment="U+001B")
+def colours_in_content(sound: Any) -> Any:
+    """The text was taken from a terminal, with its escape sequences."""
+    return with_each(sound, lambda row: {**row, "content": f"\x1b[1m{row['content']}\x1b[0m"})
+
+
+# Clauses 5.9 and 5.11: what a host makes of it.
+
+
+@fault("KP-516", fragment="metadata to stay as it is")
+def metadata_keys_that_differ_by_space(sound: Any) -> Any:
+    """Two metadata keys of a spreadsheet differ by a space at the end, and a host keeps one of them."""
+    return with_metadata(sound, **{"Department": "people", "Department ": "finance"})
+
+
+@fault("KP-518", fragment="hit, no_hit, ignored, failed")
+def reports_in_other_words(sound: Any) -> Any:
+    """The report on the stores behind has words of its own, so a host cannot tell that one of them failed."""
+    reports = [{"key": "wiki", "status": "error"}]
+    return answering(sound, lambda answer, _request: {"results": rows_of(answer), "sources": reports})

@@ -1,0 +1,144 @@
+"""Mistakes with what a provider can be asked; knows section 3 of the contract, no way of catching them."""
+
+import json
+from typing import Any
+
+from knowledge_fakes.faults._changing import Asked, answering, asking, doing, put_rows, rows_of
+from knowledge_fakes.faults._fault import fault
+from knowledge_provider import RetrievalContext, RetrievalRequest, limits
+
+NO_HIT_QUERY = "zzqx nonsense 9731"
+
+
+@fault("KP-301", fragment="NotImplementedError")
+def retrieve_is_not_written(sound: Any) -> Any:
+    """retrieve is there and raises NotImplementedError."""
+
+    def act(_request: RetrievalRequest) -> None:
+        raise NotImplementedError
+
+    return doing(sound, act)
+
+
+@fault("KP-301", fragment="TypeError")
+def expects_a_dictionary(sound: Any) -> Any:
+    """retrieve reads request["query"], and a request is an object with attributes."""
+
+    def act(request: Any) -> None:
+        request["query"]
+
+    return doing(sound, act)
+
+
+@fault("KP-302", fragment="an answer, if only an empty one")
+def unescaped_quote(sound: Any) -> Any:
+    """The query goes unescaped into the back end's query language, which refuses a lone double quote."""
+
+    def act(request: RetrievalRequest) -> None:
+        if request.query.count('"') % 2:
+            raise ValueError("fts5: syntax error: unterminated string")
+
+    return doing(sound, act)
+
+
+@fault("KP-302", fragment="JSONDecodeError")
+def query_in_a_template(sound: Any) -> Any:
+    """The request's body is made by pasting the query into JSON text."""
+    return doing(sound, lambda request: json.loads(f'{{"q": "{request.query}"}}'))
+
+
+@fault("KP-302", fragment="UnicodeEncodeError")
+def western_text_only(sound: Any) -> Any:
+    """The query is encoded as cp1252 on its way, so most of the world's scripts raise."""
+    return doing(sound, lambda request: request.query.encode("cp1252"))
+
+
+@fault("KP-304", fragment="at most 5 results")
+def one_too_many(sound: Any) -> Any:
+    """One result more than was asked for, to see whether there is another page, and nobody takes it away again."""
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        return request.model_copy(update={"top_k": min(request.top_k + 1, limits.TOP_K_MAX)}), context
+
+    return asking(sound, change)
+
+
+@fault("KP-304", fragment="at most 5 results")
+def merged_without_a_cut(sound: Any) -> Any:
+    """Two stores are asked for top_k each, and the whole of both is the answer."""
+
+    def merge(answer: Any, _request: RetrievalRequest) -> Any:
+        rows = rows_of(answer)
+        return put_rows(answer, [{**row, "id": f"{store}:{row['id']}"} for row in rows for store in "ab"])
+
+    return answering(sound, merge)
+
+
+@fault("KP-305", fragment="1 results")
+def apology_as_a_result(sound: Any) -> Any:
+    """Where nothing matches, the answer is a result that says so, and a host cites it as knowledge."""
+    return answering(sound, _apologise)
+
+
+@fault("KP-306", fragment="1 results", settings={"no_hit_query": NO_HIT_QUERY})
+def apology_in_spite_of_a_promise(sound: Any) -> Any:
+    """A result that says that nothing was found, to a query of which the settings promise that nothing is."""
+    return answering(sound, _apologise)
+
+
+def _apologise(answer: Any, _request: RetrievalRequest) -> Any:
+    apology = {"id": "no-results", "content": "Sorry, I could not find anything about that.", "score": 0.0}
+    return answer if rows_of(answer) else put_rows(answer, [apology])
+
+
+@fault("KP-302", "KP-303", "KP-305", "KP-307", fragment="LookupError")
+def nothing_found_is_an_error(sound: Any) -> Any:
+    """Where nothing matches, retrieve raises, and a host tells the user that the search is broken."""
+
+    def change(answer: Any, _request: RetrievalRequest) -> Any:
+        if not rows_of(answer):
+            raise LookupError("no documents found")
+        return answer
+
+    return answering(sound, change)
+
+
+@fault("KP-307", fragment="KeyError")
+def unknown_base_is_a_key_error(sound: Any) -> Any:
+    """A knowledge base is looked up in a dictionary, and one that is not there raises KeyError."""
+    return doing(sound, lambda request: [{}[base] for base in request.knowledge_base_ids])
+
+
+@fault("KP-307", fragment="AttributeError")
+def nested_filters_raise(sound: Any) -> Any:
+    """Filters are taken for texts, so a list or a nested one raises in the middle of their translation."""
+    return doing(sound, lambda request: [value.casefold() for value in request.filters.values()])
+
+
+@fault("KP-308", fragment="another request")
+def filters_taken_out(sound: Any) -> Any:
+    """The filters that the back end can do are popped from the request, so the next provider asks without them."""
+    return doing(sound, lambda request: request.filters.pop("department", None))
+
+
+@fault("KP-308", fragment="another request")
+def top_k_raised_in_place(sound: Any) -> Any:
+    """The request itself is made to ask for more, to have a choice; whoever gets it next asks for more, too."""
+
+    def change(answer: Any, request: RetrievalRequest) -> Any:
+        rows = rows_of(answer)[: request.top_k]
+        object.__setattr__(request, "top_k", limits.TOP_K_MAX)
+        return put_rows(answer, rows)
+
+    return answering(sound, change)
+
+
+@fault("KP-308", fragment="another context")
+def owner_written_into_the_context(sound: Any) -> Any:
+    """The owner is replaced in the host's context by the back end's own name for them, for all later calls of the turn."""
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        object.__setattr__(context, "owner_id", f"user:{context.owner_id}")
+        return request, context
+
+    return asking(sound, change)

@@ -1,0 +1,567 @@
+"""``adapting``: vendors' values, exceptions and calls, as several adapters need them."""
+
+import asyncio
+import contextvars
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import PurePosixPath
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from knowledge_provider import (
+    CancelSignal,
+    RetrievalContext,
+    RetrievalRequest,
+    RetrievalResult,
+    Source,
+    adapting,
+    errors,
+)
+
+numpy = pytest.importorskip("numpy")
+
+SECRET = "hunter2"
+
+
+# Ids
+
+
+def test_a_stable_id_is_the_same_in_another_process() -> None:
+    """Hash randomisation and process state play no part, and a lone surrogate is no obstacle."""
+    program = "from knowledge_provider.adapting import stable_id; print(stable_id('a', '检索', '\\ud800'))"
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == adapting.stable_id("a", "检索", "\ud800")
+
+
+def test_where_the_parts_of_a_stable_id_end_matters() -> None:
+    """("ab", "c") and ("a", "bc") are two things."""
+    made = {adapting.stable_id(*parts) for parts in [("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ()]}
+    assert len(made) == 5
+    assert all(len(one) == 32 for one in made)
+
+
+@pytest.mark.parametrize(
+    ("given_id", "wanted"),
+    [("doc-1", "doc-1"), (7, "7"), (UUID(int=5), str(UUID(int=5))), ("a\x00 b", "a b"), ("x" * 160, "x" * 160)],
+)
+def test_a_vendors_id_stays_where_it_can(given_id: object, wanted: str) -> None:
+    """Strings, ints and UUIDs up to 160 code points, on one line."""
+    assert adapting.result_id(given_id, None, "text", {}) == wanted
+
+
+@pytest.mark.parametrize(
+    "given_id", [None, "", "  ", True, 1.5j, ["a"], "x" * 161, f"https://h.example.org/?token={SECRET}"]
+)
+def test_an_id_that_cannot_stay_is_made_from_place_and_content(given_id: object) -> None:
+    """Missing, over-long and link-like ids give the same made id each time, another for another passage."""
+    first, again, elsewhere, other = (
+        adapting.result_id(given_id, where, content, {})
+        for where, content in [("a.md", "text"), ("a.md", "text"), ("b.md", "text"), ("a.md", "more")]
+    )
+    assert first == again
+    assert len({first, elsewhere, other}) == 3
+    assert SECRET not in str(first)
+
+
+def _ids_in_order(given_ids: list[str]) -> list[str | None]:
+    taken: dict[str, str] = {}
+    return [adapting.result_id(given_id, None, "text", taken) for given_id in given_ids]
+
+
+def test_two_over_long_ids_that_differ_at_their_ends_stay_apart() -> None:
+    """Cutting them would make one of them, and which passage has which id must not depend on their order."""
+    ids = ["x" * 200 + end for end in "ab"]
+    there, back = (_ids_in_order(given_ids) for given_ids in (ids, ids[::-1]))
+    assert there == back[::-1]
+    assert None not in there
+    assert there[0] != there[1]
+
+
+def test_the_same_passage_twice_is_one_result_and_another_under_its_id_is_two() -> None:
+    """Clause 5.3: the host would drop a second passage under the same id, so it gets an id of its own."""
+    taken: dict[str, str] = {}
+    assert adapting.result_id("doc", "a.md", "first chunk", taken) == "doc"
+    assert adapting.result_id("doc", "a.md", "first chunk", taken) is None
+    second = adapting.result_id("doc", "a.md", "second chunk", taken)
+    assert second not in (None, "doc")
+    assert adapting.result_id("doc", "a.md", "second chunk", taken) is None
+    assert set(taken) == {"doc", second}
+
+
+# Text, places, sources
+
+
+def test_content_is_kept_up_to_the_limit_and_marked_where_it_is_cut() -> None:
+    """4,000 code points stay as they are; of more, 3,999 and a mark."""
+    assert adapting.passage_text("x" * 4000) == "x" * 4000
+    assert adapting.passage_text("x" * 4001) == "x" * 3999 + "…"
+    assert adapting.passage_text("a\r\nb\x00c") == "a\nb c"
+    assert [adapting.passage_text(nothing) for nothing in (None, "", " \n\u200b", ["a"])] == [""] * 4
+
+
+@pytest.mark.parametrize(
+    ("where", "source"),
+    [
+        ("https://docs.example.org/a?page=2#top", Source(uri="https://docs.example.org/a?page=2")),
+        ("docs/a#b?c.md", Source(id="docs/a#b?c.md", locator="docs/a#b?c.md")),
+        (r"C:\docs\a.md", Source(id=r"C:\docs\a.md", locator=r"C:\docs\a.md")),
+        (PurePosixPath("docs/a.md"), Source(id="docs/a.md", locator="docs/a.md")),
+        ("http://wiki.corp/a?x=1#b", Source(id="http://wiki.corp/a", locator="http://wiki.corp/a")),
+        (f"s3://key:{SECRET}@bucket/a", Source(id="s3://bucket/a", locator="s3://bucket/a")),
+        (f"https://docs.example.org/a?token={SECRET}", Source(id="https://docs.example.org/a", locator="https://docs.example.org/a")),
+        (f"postgres://user:pa?{SECRET}@db/x", None),
+        (f"https://user:pa/{SECRET}@db.example.org", None),
+        (f"https://h.example.org/a%3Bjsessionid={SECRET}", None),
+        (None, None),
+        ("", None),
+        ({"a": 1}, None),
+    ],
+)  # fmt: skip
+def test_a_public_uri_is_the_uri_and_any_other_place_is_id_and_locator(where: object, source: Source | None) -> None:
+    """Clauses 6.1 and 6.2: what is not public loses user-info and query, or goes altogether."""
+    assert adapting.source_of(where) == source
+
+
+def test_a_long_place_keeps_an_id_of_its_own_and_a_title_stands_alone() -> None:
+    """Two long paths with a common beginning do not become one document."""
+    one, two = (adapting.source_of("x/" * 100 + end) for end in ("a.md", "b.md"))
+    assert one is not None
+    assert two is not None
+    assert one.id != two.id
+    assert len(one.id or "") <= 120
+    assert len(one.locator or "") <= 300
+    assert adapting.source_of(None, "A title") == Source(title="A title")
+
+
+_ODD = st.text(alphabet="@:%[]&=;+.a1", max_size=5)
+_SCHEMES = st.sampled_from(
+    ["https://", "http:", "HTTPS:\\\\", "s3://", "postgresql+psycopg://", "jdbc:mysql://", "//", "ftp://"]
+)
+_BEFORE = st.sampled_from(["", "see ", "(", "见"])
+_PASSWORDS = st.tuples(_ODD, _ODD).map(lambda odd: f"user:{odd[0]}{SECRET}{odd[1]}@db.example.org/x")
+_QUERIES = st.tuples(
+    st.sampled_from(["?", "#", "?a=b&", "?;"]), st.sampled_from(["token", "sig", "X-Amz-Signature"])
+).map(lambda pair: f"db.example.org/x{pair[0]}{pair[1]}={SECRET}")
+
+
+@settings(deadline=None)
+@given(_BEFORE, _SCHEMES, st.one_of(_PASSWORDS, _QUERIES), st.sampled_from(["", " and more", ")"]))
+@example("x" * 3980 + " ", "https://", f"user:{SECRET}@db.example.org/x", "")
+def test_no_credential_of_a_link_gets_through(before: str, scheme: str, rest: str, after: str) -> None:
+    """Clauses 6.1 and 6.4: in ids, places, titles and metadata, wherever in a text the link stands."""
+    text = f"{before}{scheme}{rest}{after}"
+    shown = [
+        adapting.place_text(text, 300),
+        repr(adapting.source_of(text, text)),
+        json.dumps(adapting.plain_metadata({"link": text})),
+        str(adapting.result_id(text, None, "content", {})),
+    ]
+    assert [one for one in shown if SECRET in one] == []
+
+
+def test_prose_around_a_public_link_stays_as_it_is() -> None:
+    """Only links are touched, and of a public one only the fragment."""
+    prose = "Ratio 1:2; 见 https://docs.example.org/路径，再看 a@b.c // comment, C:\\temp and 12:30."
+    assert adapting.place_text(prose, 300) == prose
+    assert adapting.place_text("(https://docs.example.org/a#b c)", 300) == "(https://docs.example.org/a c)"
+
+
+@pytest.mark.parametrize("text", ["/" * 10**6, "a//" * 10**6, "a:" * 10**6, "http:" * 10**6, "//@/" * 10**6])
+def test_searching_a_long_text_for_links_stays_cheap(text: str) -> None:
+    """Clause 7.4: no text makes it hold the event loop."""
+    start = time.perf_counter()
+    adapting.place_text(text, 500)
+    assert time.perf_counter() - start < 0.25
+
+
+# Metadata and numbers
+
+
+class _Level(str):
+    __slots__ = ()
+
+
+def test_metadata_is_flat_and_of_exact_types() -> None:
+    """Clause 5.7: NumPy's scalars and subclasses become plain, dates and UUIDs text; nested things and vectors go."""
+    values: dict[Any, Any] = {
+        "text": _Level("a  b\n"),
+        "whole": numpy.int64(3),
+        "half": numpy.float32(0.5),
+        "double": numpy.float64(0.25),
+        "yes": numpy.bool_(True),
+        "no": False,
+        "day": date(2026, 1, 2),
+        "time": datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+        "uuid": UUID(int=1),
+        "nan": numpy.float32("nan"),
+        "inf": float("inf"),
+        "huge": 10**400,
+        "none": None,
+        "list": [1],
+        "dict": {"a": 1},
+        "vector": numpy.zeros(3),
+        "numpy-date": numpy.datetime64("2026-01-02T00:00:00"),
+        "decimal": Decimal(1),
+        "bytes": b"x",
+        5: "not a text key",
+        " ": "blank key",
+        "_id": "left out",
+    }
+    plain = adapting.plain_metadata(values, without=("_id",))
+    assert plain == {
+        "text": "a b",
+        "whole": 3,
+        "half": 0.5,
+        "double": 0.25,
+        "yes": True,
+        "no": False,
+        "day": "2026-01-02",
+        "time": "2026-01-02T03:04:00+00:00",
+        "uuid": str(UUID(int=1)),
+    }
+    assert [type(value) for value in plain.values()] == [str, int, float, float, bool, bool, str, str, str]
+
+
+def test_metadata_is_bounded_in_number_and_length() -> None:
+    """Clause 5.6: 16 entries, keys of 80 and values of 500 code points; what is dropped takes no place."""
+    plain = adapting.plain_metadata({f"{n}-{'k' * 100}": None if n < 5 else "v" * 1000 for n in range(10_000)})
+    assert len(plain) == 16
+    assert next(iter(plain)).startswith("5-")
+    assert {len(key) for key in plain} == {80}
+    assert {len(str(value)) for value in plain.values()} == {500}
+
+
+_LEAVES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.decimals(), st.dates(), st.uuids()
+)
+_ANYTHING = st.recursive(
+    _LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.dictionaries(st.one_of(st.text(max_size=100), st.integers()), _ANYTHING, max_size=25))
+def test_any_metadata_becomes_a_valid_results(values: dict[Any, Any]) -> None:
+    """Total: whatever a vendor stored, a result can be made of it, and written as JSON."""
+    plain = adapting.plain_metadata(values)
+    result = RetrievalResult(id="a", content="b", metadata=plain)
+    assert result.metadata == plain
+    assert json.loads(json.dumps(plain, allow_nan=False).encode()) == plain
+
+
+@pytest.mark.parametrize(
+    ("number", "plain"),
+    [(1, 1), (0.5, 0.5), (numpy.float32(0.5), 0.5), (numpy.int8(3), 3), (numpy.array(0.5), 0.5)]
+    + [(other, None) for other in (True, numpy.bool_(True), "0.5", None, numpy.float64("inf"), numpy.ones(1))],
+)  # fmt: skip
+def test_a_number_is_finite_and_exact_or_none(number: object, plain: float | None) -> None:
+    """Clause 5.4: no bool, no string, no NaN, no subclass."""
+    read = adapting.plain_number(number)
+    assert read == plain
+    assert type(read) is type(plain)
+
+
+# Results
+
+
+def test_a_result_takes_its_source_from_the_metadata_and_leaves_those_keys_out() -> None:
+    """``uri_key`` and ``title_key`` become the source, ``left_out`` nothing."""
+    metadata = {"url": "https://docs.example.org/a", "name": "A", "_id": "x", "page": 3}
+    result = adapting.result_of(
+        "text", metadata, {}, vendor_id="i", score=1, uri_key="url", title_key="name", left_out=["_id"]
+    )
+    assert result == RetrievalResult(
+        id="i",
+        content="text",
+        score=1,
+        source=Source(uri="https://docs.example.org/a", title="A"),
+        metadata={"page": 3},
+    )
+
+
+def _result(name: str) -> RetrievalResult:
+    return RetrievalResult(id=name, content=name)
+
+
+def test_usable_stops_at_top_k_and_skips_what_is_none() -> None:
+    """Clause 3.3; nothing beyond the limit is even made."""
+    asked: list[str] = []
+
+    def candidates() -> Iterator[RetrievalResult | None]:
+        for name in ("a", "", "b", "c"):
+            asked.append(name)
+            yield _result(name) if name else None
+
+    assert [result.id for result in adapting.usable(candidates(), 2)] == ["a", "b"]
+    assert asked == ["a", "", "b"]
+
+
+def test_no_candidate_is_no_result_but_none_usable_is_a_failure() -> None:
+    """Clause 5.10: nonsense never looks like an empty answer."""
+    assert adapting.usable([], 3) == []
+    with pytest.raises(errors.KnowledgeInvalidResponseError, match="none of them has what a result needs"):
+        adapting.usable([None, None], 3)
+
+
+# Refusals and failures
+
+
+def _request(**fields: Any) -> RetrievalRequest:
+    return RetrievalRequest(query="q", **fields)
+
+
+def test_filters_are_refused_not_ignored() -> None:
+    """Clause 3.5."""
+    adapting.refuse_filters(_request())
+    with pytest.raises(errors.KnowledgeFiltersUnsupportedError):
+        adapting.refuse_filters(_request(filters={"a": 1}))
+
+
+@pytest.mark.parametrize(("held", "asked", "refused"), [
+    (None, (), False), ("hr", (), False), ("hr", ("hr",), False), ("hr", ("x", "hr"), False),
+    ("hr", ("x",), True), (None, ("hr",), True), ("hr", ("HR",), True),
+])  # fmt: skip
+def test_a_base_that_is_not_held_is_refused(held: str | None, asked: tuple[str, ...], refused: bool) -> None:
+    """Clause 3.4: never another base's content."""
+    request = _request(knowledge_base_ids=asked)
+    if not refused:
+        adapting.refuse_other_bases(request, held)
+        return
+    with pytest.raises(errors.KnowledgeBaseUnknownError):
+        adapting.refuse_other_bases(request, held)
+
+
+def test_the_owners_arguments_come_from_the_context() -> None:
+    """Clause 4.2."""
+    context = RetrievalContext(owner_id="alice")
+    assert adapting.owner_arguments(lambda known: {"filter": known.owner_id}, context) == {"filter": "alice"}
+
+
+def test_no_owner_and_no_arguments_are_refused() -> None:
+    """Clauses 4.3 and 4.4: no restriction at all would search everybody's documents."""
+    with pytest.raises(errors.KnowledgeOwnerRequiredError):
+        adapting.owner_arguments(lambda _: {"filter": 1}, RetrievalContext.model_construct(owner_id=" "))
+    with pytest.raises(errors.KnowledgeFailedError, match="would search everything"):
+        adapting.owner_arguments(lambda _: {}, RetrievalContext(owner_id="alice"))
+
+
+class _HttpError(Exception):
+    def __init__(self, status: int, *, on_response: bool = False, **headers: str) -> None:
+        super().__init__(f"key {SECRET} was refused")
+        self.response = SimpleNamespace(headers={name.replace("_", "-"): value for name, value in headers.items()})
+        (self.response if on_response else self).__dict__["status_code"] = status
+
+
+def _validation_error() -> ValidationError:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(int).validate_python(SECRET)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retryable", "retry_after"),
+    [
+        (ValueError(SECRET), "knowledge_provider_failed", False, None),
+        (TimeoutError(SECRET), "knowledge_provider_failed", True, None),
+        (_validation_error(), "knowledge_invalid_response", False, None),
+        (ConnectionRefusedError(SECRET), "knowledge_unavailable", True, None),
+        (_HttpError(401), "knowledge_unauthorized", False, None),
+        (_HttpError(403, on_response=True), "knowledge_unauthorized", False, None),
+        (_HttpError(404), "knowledge_provider_failed", False, None),
+        (_HttpError(429, retry_after="7"), "knowledge_rate_limited", True, 7.0),
+        (_HttpError(429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT"), "knowledge_rate_limited", True, None),
+        (_HttpError(429), "knowledge_rate_limited", True, None),
+        (_HttpError(503, on_response=True), "knowledge_unavailable", True, None),
+    ],
+)
+def test_a_vendors_exception_becomes_the_contracts_without_its_text(
+    error: Exception, code: str, retryable: bool, retry_after: float | None
+) -> None:
+    """Clauses 5.10, 6.4 and 7.6: the type is named, the text is not, and a vendor's time-out is not the host's."""
+    made = adapting.failure(error, "Acme")
+    assert (made.code, made.retryable, made.retry_after) == (code, retryable, retry_after)
+    assert f"Acme raised {type(error).__name__}" in str(made)
+    assert SECRET not in str(made)
+
+
+# Threads
+
+
+def _signal(seconds: float | None = None) -> CancelSignal:
+    return CancelSignal(deadline=None if seconds is None else time.monotonic() + seconds)
+
+
+_CALLER = contextvars.ContextVar("_CALLER", default="nobody")
+
+
+def test_a_call_runs_in_a_daemon_thread_with_the_callers_context() -> None:
+    """The loop stays free, and what the caller's context variables say is seen."""
+
+    def look(first: int, *, second: int) -> tuple[int, bool, bool, str]:
+        current = threading.current_thread()
+        return first + second, current.daemon, current is threading.main_thread(), _CALLER.get()
+
+    async def main() -> tuple[int, bool, bool, str]:
+        _CALLER.set("me")
+        return await adapting.DaemonThreads().run(_signal(), look, 1, second=2)
+
+    assert asyncio.run(main()) == (3, True, False, "me")
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), TimeoutError("no"), KeyboardInterrupt("no")])
+def test_a_calls_exception_comes_out_as_it_is(error: BaseException) -> None:
+    """Also a vendor's own ``TimeoutError``, which is not the deadline's."""
+
+    def fail() -> None:
+        raise error
+
+    async def main() -> BaseException | None:
+        try:
+            await adapting.DaemonThreads().run(_signal(5), fail)
+        except BaseException as caught:
+            return caught
+        return None
+
+    assert asyncio.run(main()) is error
+
+
+def test_a_stop_iteration_ends_the_wait() -> None:
+    """Futures of asyncio refuse it and would leave the caller waiting for ever."""
+
+    async def main() -> None:
+        await adapting.DaemonThreads().run(_signal(5), next, iter(()))
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        asyncio.run(main())
+
+
+@pytest.fixture
+def hang() -> Iterator[Callable[[], bool]]:
+    """A call that returns when the test is over."""
+    over = threading.Event()
+    yield over.wait
+    over.set()
+    for thread in threading.enumerate():
+        if thread.name == "knowledge-call":
+            thread.join(5)
+
+
+def _calls_under_way() -> int:
+    return sum(thread.name == "knowledge-call" for thread in threading.enumerate())
+
+
+def test_hung_calls_end_at_the_deadline_and_then_are_refused_at_once(hang: Callable[[], bool]) -> None:
+    """Forty calls that hang: four wait for their deadline, the others are refused, and four threads are left."""
+    threads = adapting.DaemonThreads(4)
+
+    async def outcome() -> str:
+        try:
+            await asyncio.wait_for(threads.run(_signal(0.02), hang), 0.3)
+        except errors.KnowledgeError as error:
+            return error.code
+        return "answered"
+
+    async def main() -> list[str]:
+        return [await outcome() for _ in range(40)]
+
+    assert asyncio.run(main()) == ["knowledge_timeout"] * 4 + ["knowledge_unavailable"] * 36
+    assert _calls_under_way() == 4
+
+
+def test_a_cancelled_call_leaves_the_loop_free_to_end_and_the_thread_counted(hang: Callable[[], bool]) -> None:
+    """Clauses 2.3 and 7.1: ``asyncio.run`` returns while the call still hangs, and its place is not given away."""
+    threads = adapting.DaemonThreads(1)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(threads.run(_signal(), hang))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(cancelled(), 5))
+    assert _calls_under_way() == 1
+    with pytest.raises(errors.KnowledgeUnavailableError):
+        asyncio.run(threads.run(_signal(), hang))
+
+
+def test_a_thread_that_returns_late_frees_its_place_on_another_loop() -> None:
+    """Clause 2.4: the late answer meets a closed loop, goes nowhere, and disturbs nobody."""
+    threads, over = adapting.DaemonThreads(1), threading.Event()
+    late: list[threading.Thread] = []
+
+    def call() -> None:
+        late.append(threading.current_thread())
+        over.wait()
+
+    with pytest.raises(errors.KnowledgeTimeoutError):
+        asyncio.run(threads.run(_signal(0.02), call))
+    over.set()
+    late[0].join(5)
+    assert asyncio.run(threads.run(_signal(5), lambda: "free again")) == "free again"
+
+
+def test_a_thread_that_does_not_start_keeps_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the system is out of threads, that is the answer, and the next call may try again."""
+    threads = adapting.DaemonThreads(1)
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(errors.KnowledgeUnavailableError, match="starts no more"):
+        asyncio.run(threads.run(_signal(), str))
+    monkeypatch.undo()
+    assert asyncio.run(threads.run(_signal(), str)) == ""
+
+
+def test_no_thread_at_all_is_refused_at_once() -> None:
+    """A limit of zero could never answer."""
+    with pytest.raises(ValueError, match="at least one thread"):
+        adapting.DaemonThreads(0)
+
+
+# Clients per loop
+
+
+def test_each_loop_has_a_client_of_its_own() -> None:
+    """Clause 2.4: asked again on one loop it is the same, on a second loop a new one, and the first is forgotten."""
+    made: list[object] = []
+
+    def make() -> object:
+        made.append(object())
+        return made[-1]
+
+    clients = adapting.PerLoop(make)
+
+    async def twice() -> bool:
+        return clients.get() is clients.get()
+
+    assert asyncio.run(twice())
+    assert asyncio.run(twice())
+    assert len(made) == 2
+
+
+def test_a_client_is_taken_once_and_made_anew() -> None:
+    """So that ``close()`` may be called twice (clause 2.2)."""
+
+    async def main() -> tuple[object, object | None, object | None, object]:
+        clients = adapting.PerLoop(object)
+        return clients.get(), clients.take(), clients.take(), clients.get()
+
+    first, taken, nothing, anew = asyncio.run(main())
+    assert taken is first
+    assert nothing is None
+    assert anew is not first
