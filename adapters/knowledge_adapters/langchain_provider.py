@@ -141,7 +141,7 @@ def _wraps_a_thread(target: Any, search: object) -> bool:
     search = getattr(target, _BEHIND_SCORES, None) or getattr(target, "_aget_relevant_documents", search)
     if _owner(search) == "VectorStoreRetriever":
         search = getattr(target.vectorstore, _BEHIND.get(target.search_type, _BEHIND_SCORES))
-    return search is None or _owner(search) in ("BaseRetriever", "VectorStore", "Runnable")
+    return search is None or _owner(search) in ("BaseRetriever", "VectorStore", "InMemoryVectorStore", "Runnable")
 
 
 def _owner(method: object) -> str:

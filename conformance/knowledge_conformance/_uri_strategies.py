@@ -18,9 +18,16 @@ UriKind = Literal["public", "private", "credential"]
 
 _SCHEMES: Final = st.sampled_from(["https", "http", "HTTPS"])
 _PUBLIC_HOSTS: Final = st.sampled_from(
-    ["example.com", "en.wikipedia.org", "wiki.internal.example.org", "bücher.example.net", "8.8.8.8", "[2606:4700::1111]"]
+    [
+        "example.com",
+        "en.wikipedia.org",
+        "wiki.internal.example.org",
+        "bücher.example.net",
+        "8.8.8.8",
+        "[2606:4700::1111]",
+    ]
 )
-_WORDS: Final = st.text(st.characters(exclude_categories=("Cs",)), max_size=8).map(quote)
+_WORDS: Final = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(quote)
 
 _PRIVATE_IPV4: Final = (
     *("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "0.0.0.0/8", "100.64.0.0/10"),
@@ -28,21 +35,62 @@ _PRIVATE_IPV4: Final = (
 )
 _PRIVATE_IPV6: Final = ("::/127", "fc00::/7", "fe80::/10", "ff00::/8", "2001:db8::/32", "fd00:ec2::254/128")
 _PRIVATE_NAMES: Final = (
-    *("localhost", "intranet", "router.local", "db.internal", "x.home.arpa", "a.test", "a.invalid", "a.example", "a.onion"),
+    *(
+        "localhost",
+        "intranet",
+        "router.local",
+        "db.internal",
+        "x.home.arpa",
+        "a.test",
+        "a.invalid",
+        "a.example",
+        "a.onion",
+    ),
     *("nas.lan", "wiki.corp", "a.intranet", "a.private", "a.localdomain", "db.default.svc", "db.service.consul"),
-    *("metadata.google.internal", "metadata.tencentyun.com", "127.0.0.1.nip.io", "a.sslip.io", "lvh.me", "a.localtest.me"),
+    *(
+        "metadata.google.internal",
+        "metadata.tencentyun.com",
+        "127.0.0.1.nip.io",
+        "a.sslip.io",
+        "lvh.me",
+        "a.localtest.me",
+    ),
     *("a..b", "a" * 64 + ".com", "a_b.c0m", "1.2.3.4.5"),
 )
 _NOT_PUBLIC: Final = (
     *("", " ", "/relative", "//example.com/x", "www.example.com", "https://", "http:///", "https://[::1", "not a uri"),
-    *("file:///etc/passwd", "ftp://example.com/x", "javascript:alert(1)", "data:text/html,x", "s3://bucket/key", "urn:a:b"),
-    *("smb://nas/share", "C:\\docs\\a.txt", "https://example.com/" + "a" * limits.URI_MAX, "https://example.com/\ud800"),
+    *(
+        "file:///etc/passwd",
+        "ftp://example.com/x",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "s3://bucket/key",
+        "urn:a:b",
+    ),
+    *(
+        "smb://nas/share",
+        "C:\\docs\\a.txt",
+        "https://example.com/" + "a" * limits.URI_MAX,
+        "https://example.com/\ud800",
+    ),
 )
 
 _SECRET_NAMES: Final = (
     *("token", "access_token", "refresh_token", "id_token", "auth_token", "oauth_token", "private_token", "sas_token"),
     *("key", "api_key", "x-api-key", "secret", "client_secret", "secret_key", "access_key", "subscription-key"),
-    *("password", "passwd", "pwd", "pass", "auth", "authorization", "credentials", "jwt", "session", "sid", "PHPSESSID"),
+    *(
+        "password",
+        "passwd",
+        "pwd",
+        "pass",
+        "auth",
+        "authorization",
+        "credentials",
+        "jwt",
+        "session",
+        "sid",
+        "PHPSESSID",
+    ),
     *("signature", "sig", "hmac", "oauth_signature", "ticket", "SAMLResponse", "otp", "verify", "hdnts", "__token__"),
     *("X-Amz-Signature", "X-Amz-Credential", "X-Amz-Security-Token", "AWSAccessKeyId", "X-Goog-Signature"),
     *("GoogleAccessId", "Key-Pair-Id", "OSSAccessKeyId", "x-oss-signature", "q-signature", "x-obs-security-token"),
@@ -107,7 +155,8 @@ _PUBLIC: Final = st.builds(
     _PUBLIC_HOSTS,
     st.sampled_from(["", ":8443"]),
     _WORDS,
-    st.just("") | st.builds("?{}={}".format, st.sampled_from(["q", "page", "tokenizer", "country_code", "max_tokens"]), _WORDS),
+    st.just("")
+    | st.builds("?{}={}".format, st.sampled_from(["q", "page", "tokenizer", "country_code", "max_tokens"]), _WORDS),
     st.sampled_from(["", "#part", "#access_token=x"]),
 )
 
@@ -123,7 +172,9 @@ _USER_INFO: Final = st.builds(
     "{}:{}{}@{}/{}".format,
     _SCHEMES,
     st.sampled_from(["//", "/", "", "\\\\", "/\\/"]),
-    st.sampled_from(["user:password", ":password", "user", "user:", "%75ser:p%40ss", "a@b:c", "us\ter:pass\nword", "ü:ö"]),
+    st.sampled_from(
+        ["user:password", ":password", "user", "user:", "%75ser:p%40ss", "a@b:c", "us\ter:pass\nword", "ü:ö"]
+    ),
     _PUBLIC_HOSTS | st.sampled_from(["localhost", "10.0.0.1"]),
     _WORDS,
 )

@@ -84,7 +84,7 @@ def make_report(target: str, results: Iterable[CheckResult], settings: Settings)
         facets=states,
         counts=_counts(ordered),
         checks=tuple(_check_report(result) for result in ordered),
-        not_established=tuple(not_established(states)),
+        not_established=tuple(not_established(states, settings.required)),
     )
 
 

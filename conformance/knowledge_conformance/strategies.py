@@ -1,77 +1,43 @@
 """Hypothesis strategies for both sides of the boundary: what a host may ask, and what a hostile provider may answer.
 
-Knows the contract's shapes and limits and how each is broken; knows no provider, host or check. Everything here is
-public: users fuzz their own hosts and providers with it. Values are made anew for each example, so a host that
-changes what it got does not spoil the next one. ``hypothesis.event`` names what each response breaks.
+Knows the contract's shapes and limits and how each is broken; knows no provider, host or check. All of it is public:
+users fuzz their own hosts and providers with it. Values are made anew for each example, so that a host which changes
+what it got does not spoil the next one. ``hypothesis.event`` names what is broken, for
+``--hypothesis-show-statistics``.
 """
 
 import json
-import math
-import string
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from decimal import Decimal
-from fractions import Fraction
-from ipaddress import IPv4Address, IPv6Address, ip_network
-from typing import Any, Final, Literal, Never
-from urllib.parse import quote
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from hypothesis import event
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 
-from knowledge_provider import RetrievalRequest, RetrievalResult, limits
-from knowledge_provider.text import content_text, short_text
-
-__all__ = ["hostile_text", "requests", "responses", "results", "uris"]
-
-_Fields = dict[str, Any]
-
-# Single characters first: a failure shrinks to the earliest of these that still shows it.
-_FRAGMENTS: Final = (
-    *"\"'`\\%*?()[]{}<>|&~^:;,.+-=#@$/!_",
-    *("AND", "NOT a", "(a OR", 'title:"a b"~2', "[1 TO *]", "a^2 -b", "NEAR(a b)", "*:*", "/a.*/"),
-    *("' OR '1'='1", "'; DROP TABLE documents; --", "%' --", "1; SELECT"),
-    *('{"match_all": {}}', '{"$ne": null}', "]}", "null", "NaN"),
-    *("{{7*7}}", "{0}", "%s", "${env:HOME}", "{% if %}", "<%= 1 %>", "#{1}"),
-    *("<script>", "</context>", "```", "]]>", "<|im_end|>"),
-    *("知识库", "한국어", "ภาษาไทย", "Ελληνικά", "क्षि", "İıſßǅﬁ", "שלום", "مرحبا"),
-    *("e\u0301", "a\u0308\u0323", "Z\u0351\u036b\u0343", "🙂", "👩\u200d👩\u200d👧", "🏳\ufe0f", "🇺🇳", "1\ufe0f\u20e3"),
+from knowledge_conformance._result_strategies import (
+    FIELDS,
+    NOT_PLAIN,
+    WRITERS,
+    Fields,
+    Vendor,
+    VendorDict,
+    VendorList,
+    VendorTuple,
+    results,
 )
-# What normalising takes away or replaces.
-_UNSEEN: Final = (
-    *("\x00", "\x1b[31m", "\x85", "\t", "\r\n", "\u2028", "\u00a0", "\u3000", "\ufeff"),
-    *("\u200d", "\u200c", "\ufe0f", "\u3164", "\u034f", "\u00ad", "\u202e", "\u2066", "\u2069"),
-    *("\U000e0041", "\ud800", "\udfff", "\udc41"),
-)
+from knowledge_conformance._text_strategies import hostile_text, long_lines
+from knowledge_conformance._uri_strategies import UriKind, uris
+from knowledge_provider import RetrievalRequest, limits
 
-
-def _joined(characters: st.SearchStrategy[str], fragments: Sequence[str]) -> st.SearchStrategy[str]:
-    return st.lists(characters | st.sampled_from(fragments), max_size=12).map("".join)
-
-
-def _repeated(text: st.SearchStrategy[str], size: int) -> st.SearchStrategy[str]:
-    return st.tuples(text, st.integers(2, size)).map(lambda parts: (parts[0] * parts[1])[:size])
-
-
-_TEXT: Final = _joined(st.characters(exclude_categories=("Cs",)), _FRAGMENTS)
-_QUERY: Final = _TEXT | _repeated(_TEXT, limits.QUERY_MAX)
-
-
-def hostile_text() -> st.SearchStrategy[str]:
-    """Any ``str`` at all, with what breaks code that handles text in each second one.
-
-    Lone surrogates, bidirectional controls, tag characters, other controls, joiners, fillers, white space of every
-    kind, query languages, SQL, JSON, templates and markup; at most a few hundred code points.
-    """
-    return _joined(st.characters(), (*_FRAGMENTS, *_UNSEEN))
+__all__ = ["UriKind", "hostile_text", "requests", "responses", "results", "uris"]
 
 
 def requests(
     *,
-    knowledge_base_ids: st.SearchStrategy[Sequence[str]] | None = None,
-    filters: st.SearchStrategy[Mapping[str, Any]] | None = None,
-) -> st.SearchStrategy[RetrievalRequest]:
+    knowledge_base_ids: SearchStrategy[Sequence[str]] | None = None,
+    filters: SearchStrategy[Mapping[str, Any]] | None = None,
+) -> SearchStrategy[RetrievalRequest]:
     """Valid requests (clause 3.1): no provider may fail on any of their texts (clause 3.2).
 
     Queries are normalised, 1 to 500 code points: any script, emoji, quotes, query-language operators, SQL, JSON,
@@ -80,13 +46,114 @@ def requests(
     """
     return st.builds(
         RetrievalRequest,
-        query=_QUERY.map(_line(limits.QUERY_MAX)),
+        query=long_lines(limits.QUERY_MAX),
         top_k=st.integers(limits.TOP_K_MIN, limits.TOP_K_MAX),
         knowledge_base_ids=st.just(()) if knowledge_base_ids is None else knowledge_base_ids.map(tuple),
         filters=st.builds(dict) if filters is None else filters.map(dict),
     )
 
 
-def _line(limit: int) -> Callable[[str], str]:
-    # Mapped rather than filtered, so that nothing drawn is thrown away.
-    return lambda text: short_text(text, limit) or "0"
+@st.composite
+def _conforming(draw: DrawFn) -> object:
+    # Clauses 5.3 and 5.4: ids are unique, and the order of the scores is the order of the results.
+    drawn = draw(st.lists(FIELDS, unique_by=lambda fields: fields["id"], max_size=limits.TOP_K_MAX))
+    scores = sorted((fields.get("score", 0) for fields in drawn), reverse=True)
+    scored = draw(st.booleans())
+    write = draw(WRITERS)
+    return draw(_WRAPPERS)(
+        [write(_scored(fields, score if scored else None)) for fields, score in zip(drawn, scores, strict=True)]
+    )
+
+
+def _scored(fields: Fields, score: float | None) -> Fields:
+    return {**{name: fields[name] for name in fields if name != "score"}, **({} if score is None else {"score": score})}
+
+
+def _in_mapping(results: list[object]) -> object:
+    return {"results": results}
+
+
+_WRAPPERS: Final[SearchStrategy[Callable[[list[object]], object]]] = st.sampled_from([list, tuple, _in_mapping])
+
+
+@st.composite
+def _nearly_conforming(draw: DrawFn) -> object:
+    before, after = draw(st.lists(FIELDS, max_size=2)), draw(st.lists(FIELDS, max_size=2))
+    return draw(_WRAPPERS)([*before, draw(results(valid=False)), *after])
+
+
+def _containing_itself(results: list[object]) -> object:
+    results.append(results)
+    return {"results": results, "sources": results}
+
+
+# What is wrong with a response as a whole.
+_RESPONSES: Final[dict[str, Callable[[list[Any]], object]]] = {
+    # Clauses 3.3, 5.3 and 5.4, rules N2 and N7.
+    "an id twice": lambda found: [*found, dict(found[0])],
+    "an id twice, once normalised": lambda found: [*found, {**found[0], "id": f"\u00a0{found[0]['id']} \n"}],
+    "scores that rise": lambda found: [{**found[0], "id": str(n), "score": n} for n in range(2)],
+    "more than top_k": lambda found: [{**found[0], "id": str(n)} for n in range(limits.TOP_K_MAX + 1)],
+    "more than anyone looks at": lambda found: [*[None] * (limits.TOP_K_MAX * limits.CANDIDATES_PER_RESULT), *found],
+    # Clause 5.1, rule N1.
+    "null": lambda _: None,
+    "one result without a list": lambda found: found[0],
+    "a list under another name": lambda found: {"documents": found},
+    "a mapping without a list": lambda _: {},
+    "null for a list": lambda _: {"results": None},
+    "a mapping for a list": lambda found: {"results": {str(n): each for n, each in enumerate(found)}},
+    "a response in a response": lambda found: {"results": {"results": found}},
+    "a list in a list": lambda found: [found],
+    "a list that contains itself": _containing_itself,
+    "an iterator": iter,
+    "a generator": lambda found: (each for each in found),
+    "a deque": deque,
+    "a set": lambda found: {each["id"] for each in found},
+    "a subclass of list": VendorList,
+    "a subclass of tuple": VendorTuple,
+    "a subclass of dict": lambda found: VendorDict(results=found),
+    "a vendor's object": lambda _: Vendor(),
+    "a number": lambda _: 0,
+    "JSON text": json.dumps,
+    "bytes": lambda found: json.dumps(found).encode(),
+    # Clause 5.10.
+    "an error for an answer": lambda _: {"error": {"code": 503, "message": "upstream unavailable"}},
+    "an exception for an answer": lambda _: ConnectionError("upstream unavailable"),
+    # Clause 5.11, rule N13.
+    "reports that cannot be read": lambda found: {
+        "results": found,
+        "sources": [None, {"key": 5}, {"key": "a", "count": -1}],
+    },
+    "too many reports": lambda found: {"results": found, "sources": [{"key": "a", "status": "hit"}] * 65},
+}
+
+
+@st.composite
+def _broken(draw: DrawFn) -> object:
+    fault = draw(st.sampled_from(list(_RESPONSES)))
+    event(f"broken response: {fault}")
+    return _RESPONSES[fault](draw(st.lists(FIELDS, min_size=1, max_size=2)))
+
+
+# Anything that a response may be made of, under the names that rule N4 reads.
+_NAMES: Final = st.sampled_from(
+    [
+        *("results", "id", "content", "source", "metadata", "score", "uri", "title", "url", "text", "chunkId"),
+        *("documentId", "mimeType", "provider", "sources", "key", "status"),
+    ]
+)
+_ANYTHING: Final = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | hostile_text() | uris() | NOT_PLAIN,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_NAMES, inner, max_size=6),
+    max_leaves=12,
+)
+
+
+def responses() -> SearchStrategy[object]:
+    """What ``retrieve`` of a hostile provider may answer, as Python values.
+
+    Conforming responses to ``top_k=8``; conforming results around one that is broken in one way; responses that are
+    broken as a whole; and any values under the names that a host reads. Together they break each rule of section 5
+    and exercise N1 to N13. Types may be anyone's, and their methods may raise.
+    """
+    return st.one_of(_conforming(), _nearly_conforming(), _broken(), _ANYTHING)

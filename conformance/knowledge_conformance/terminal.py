@@ -8,7 +8,6 @@ from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
-from knowledge_conformance.verdict import FacetState
 
 WIDTH: Final = 110
 _LABEL: Final = 8
@@ -62,11 +61,11 @@ def verdict_lines(report: Report) -> Iterator[str]:
     counts = ", ".join(f"{count} {outcome}" for outcome, count in report.counts.items() if count)
     yield from _field("verdict", report.sentence)
     yield from _field("checks", f"{len(report.checks)} of {len(BY_ID)}: {counts or 'none'}")
-    unseen = [facet for facet, state in report.facets.items() if state is not FacetState.EXERCISED]
+    unseen = [line for line in report.not_established if not line.startswith("clause ")]
     clauses = [
         line.removeprefix("clause ").partition(":")[0] for line in report.not_established if line.startswith("clause ")
     ]
-    open_facets = f"facets {', '.join(unseen)}; " if unseen else ""
+    open_facets = f"{'; '.join(unseen)}; " if unseen else ""
     yield from _field("unsaid", f"{open_facets}clauses {', '.join(clauses)}. Why: knowledge-kit checks")
 
 

@@ -1,6 +1,6 @@
 """The verdict: what all results together say, facet by facet. Pure; knows no provider and no way of showing it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -57,9 +57,13 @@ def _covered(facet: Facet, by_id: Mapping[str, CheckResult]) -> bool:
     return CheckOutcome.PASSED in outcomes and CheckOutcome.INCONCLUSIVE not in outcomes
 
 
-def not_established(states: Mapping[Facet, FacetState]) -> list[str]:
+def not_established(states: Mapping[Facet, FacetState], required: Collection[Facet]) -> list[str]:
     """What a reader must not take from the verdict, one sentence each."""
-    facets = [f"{facet}: {state}" for facet, state in states.items() if state is not FacetState.EXERCISED]
+    facets = [
+        f"{facet}: {state}{', though it is required' if facet in required else ''}"
+        for facet, state in states.items()
+        if state is not FacetState.EXERCISED
+    ]
     clauses = [f"clause {clause}: {reason}" for clause, reason in NOT_TESTED.items()]
     return facets + clauses
 

@@ -116,13 +116,11 @@ def result_id(value: object, where: object, content: str, taken: dict[str, str])
     fits = 0 < len(text) <= limits.RESULT_ID_MAX and safe == text
     made = stable_id(safe, place_text(where, limits.URI_MAX), content)
     # Clause 5.3. A passage twice is one result; two passages under one id are two, and the later gets an id of its own.
-    for candidate in (text, made) if fits else (made,):
-        if candidate not in taken:
-            taken[candidate] = content
-            return candidate
-        if taken[candidate] == content:
-            return None
-    return None
+    own = text if fits and taken.get(text, content) == content else made
+    if own in taken:
+        return None
+    taken[own] = content
+    return own
 
 
 def passage_text(value: object) -> str:

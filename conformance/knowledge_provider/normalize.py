@@ -53,6 +53,9 @@ def normalize_response(
 ) -> Outcome:
     """The outcome of one search by rules N1 to N13 (clause 8.8): total, deterministic, in the response's order.
 
+    Pure but for ``citations``: equal arguments give equal outcomes, and nothing else is changed. Takes time for what is
+    kept of the response, not for what is left out.
+
     Args:
         response: What ``retrieve`` answered; anything at all. It is not changed.
         query: What was asked; anything at all, normalised to at most 500 code points.
@@ -217,10 +220,13 @@ def _fields(value: object, model: type[BaseModel]) -> _Fields:
 
 
 def _entry(fields: _Fields, name: str) -> object:
-    # A foreign key with the same hash is asked whether it equals the name, and may raise.
+    # A foreign key with the same hash is asked whether it equals the name, and may raise anything. A real Ctrl-C is the
+    # user's and goes through.
     try:
         return _DICT.get(fields, name)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return None
 
 

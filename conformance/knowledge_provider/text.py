@@ -4,6 +4,7 @@ Total on every Python value. Values are read through the methods of ``str``, ``i
 through their own, because a subclass may answer anything or raise.
 """
 
+import math
 import re
 from collections.abc import Callable
 from typing import Final, TypeGuard, TypeVar
@@ -91,7 +92,7 @@ def finite_number(value: object) -> int | float | None:
     """The number as a plain int or float, or None when it is none that ``float`` holds; a bool is none."""
     if is_a(value, float):
         number = float.__float__(value)
-        return number if number - number == 0 else None
+        return number if math.isfinite(number) else None
     if not is_a(value, int) or is_a(value, bool):
         return None
     whole = int.__int__(value)
@@ -125,12 +126,17 @@ def _fill(text: str, limit: int, clean: Callable[[str], str]) -> str:
 
 def _one_line(text: str) -> str:
     # Rule N5. `split` folds white space, and with it the controls that it takes for white space.
-    flat = text.replace("\n", " ")
+    flat = _flat(text)
     if flat.isprintable():
         return _folded(flat)
     if _FIND_CHANGE_IN_LINE.search(flat):
         flat = _FIND_SPACE_LIKE.sub(" ", _writable(flat))
     return " ".join(flat.split())
+
+
+def _flat(text: str) -> str:
+    # Often nothing else in a text is unprintable, and the question whether that is so is cheap.
+    return text.replace("\n", " ").replace("\t", " ")
 
 
 def _folded(printable: str) -> str:
@@ -142,7 +148,7 @@ def _lines(text: str) -> str:
     # Rule N6. The first two ways are short cuts for common texts; they give what the last one gives.
     if text.isascii():
         return _with_newlines(text).translate(_ASCII_CONTENT).strip(_WHITE_SPACE)
-    if not text.replace("\n", " ").isprintable() and _FIND_CHANGE_IN_CONTENT.search(text):
+    if not _flat(text).isprintable() and _FIND_CHANGE_IN_CONTENT.search(text):
         text = _FIND_CONTROL.sub(" ", _with_newlines(_writable(text)))
     return text.strip(_WHITE_SPACE)
 

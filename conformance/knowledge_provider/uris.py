@@ -7,7 +7,7 @@ modules beside this one.
 
 import re
 from collections.abc import Iterable
-from typing import Final, cast
+from typing import Final
 
 from pydantic_core import Url
 
@@ -16,7 +16,7 @@ from knowledge_provider._credentials import credential_fault, written_credential
 from knowledge_provider._hosts import name_fault, without_root
 from knowledge_provider._uri_faults import UriFault
 from knowledge_provider.limits import URI_MAX
-from knowledge_provider.text import has_surrogate
+from knowledge_provider.text import has_surrogate, is_a
 
 __all__ = ["UriFault", "public_uri", "uri_fault"]
 
@@ -65,9 +65,8 @@ def _judge(value: object, allow_hosts: Iterable[str]) -> str | UriFault:
 
 
 def _exact_text(value: object) -> str | None:
-    # Rule 1 and N1. ``isinstance`` would ask the object's own ``__class__``, which may lie or raise; ``str.__str__``
-    # copies a subclass's text without asking the subclass.
-    return str.__str__(cast("str", value)) if issubclass(type(value), str) else None
+    # Rule 1 and N1. ``str.__str__`` copies a subclass's text into an exact ``str`` without asking the subclass.
+    return str.__str__(value) if is_a(value, str) else None
 
 
 def _read(text: str) -> Url | UriFault:

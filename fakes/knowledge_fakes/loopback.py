@@ -16,6 +16,7 @@ class _Listener(NamedTuple):
     loop: asyncio.AbstractEventLoop
     socket: socket.socket
     server: asyncio.Server
+    exchanges: set[asyncio.Task[Any]]
 
 
 class LoopbackProvider:
@@ -45,8 +46,7 @@ class LoopbackProvider:
         if self._closed:
             raise KnowledgeUnavailableError("Wanted an open provider; this one was closed. Make a new one.")
         try:
-            listener = await self._listening()
-            return {"results": await _exchange(listener.socket.getsockname(), request)}
+            return {"results": await asyncio.shield(_begin(await self._listening(), request))}
         except (OSError, ValueError) as error:
             # Clause 5.10: a connection that broke is not an empty answer.
             raise KnowledgeUnavailableError("Wanted an answer over TCP; the connection broke. Try again.") from error
@@ -70,7 +70,7 @@ class LoopbackProvider:
             # Clauses 7.2 and 7.5: nothing up to the assignment suspends, since the server is not yet started; so no
             # cancellation can lose it and no second call can start another.
             server = await asyncio.start_server(self._serve, sock=listening, start_serving=False)
-            listener = self._listener = _Listener(loop, listening, server)
+            listener = self._listener = _Listener(loop, listening, server, set())
             await server.start_serving()
         return listener
 
@@ -79,6 +79,8 @@ class LoopbackProvider:
         if listener is None:
             return
         if listener.loop is asyncio.get_running_loop():
+            while listener.exchanges:
+                await asyncio.wait(listener.exchanges)
             listener.server.close()
             await listener.server.wait_closed()
         else:
@@ -87,10 +89,19 @@ class LoopbackProvider:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with _closing(writer):
-            # A caller that was cancelled sends nothing and waits for nothing.
+            # A caller whose loop ended sends nothing and waits for nothing.
             if asked := await reader.read():
                 found = self._handbook.search(RetrievalRequest.model_validate_json(asked))
                 writer.write(json.dumps(found).encode())
+
+
+def _begin(listener: _Listener, request: RetrievalRequest) -> asyncio.Task[Any]:
+    # Clauses 2.3 and 7.2: asyncio loses a connection for good when its server closes while accepting it, so an exchange
+    # that has begun goes on to its end, which takes a few milliseconds, also when nobody waits for it any more.
+    exchange = asyncio.create_task(_exchange(listener.socket.getsockname(), request))
+    listener.exchanges.add(exchange)
+    exchange.add_done_callback(listener.exchanges.discard)
+    return exchange
 
 
 async def _exchange(address: tuple[str, int], request: RetrievalRequest) -> Any:

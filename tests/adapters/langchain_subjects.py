@@ -1,15 +1,25 @@
-"""LangChain providers over a small handbook, each from a zero-argument factory: ``langchain_subjects:vector_store``."""
+"""LangChain providers over a small handbook, each from a zero-argument factory: ``langchain_subjects:vector_store``.
 
+Below them, what the tests of the adapter share.
+"""
+
+import asyncio
 import re
+import time
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
-from knowledge_adapters.langchain_provider import LangChainProvider
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
+
+from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, RetrievalResult
+
+SECRET: Final = "sk-hunter2"
+
+from knowledge_adapters.langchain_provider import LangChainProvider
 
 _PASSAGES: Final = (
     ("release-policy", "A release needs two approvals, and one of them comes from the team that runs it."),
@@ -104,3 +114,45 @@ def async_retriever() -> LangChainProvider:
     """A retriever with an asynchronous method of its own, so that its calls run on the event loop."""
     retriever = AsyncKeywordRetriever(corpus=documents())
     return LangChainProvider(retriever, key="handbook-async", label="Handbook", citations=True)
+
+
+def context(owner: str = "alice", seconds: float | None = None) -> RetrievalContext:
+    deadline = None if seconds is None else time.monotonic() + seconds
+    return RetrievalContext(owner_id=owner, signal=CancelSignal(deadline=deadline))
+
+
+def ask(provider: LangChainProvider, query: str = "release policy", **fields: Any) -> list[RetrievalResult]:
+    return asyncio.run(provider.retrieve(RetrievalRequest(query=query, **fields), context()))
+
+
+def ids(results: list[RetrievalResult]) -> list[str]:
+    return [result.id for result in results]
+
+
+def over(target: Any, **options: Any) -> LangChainProvider:
+    return LangChainProvider(target, key="k", label="L", **options)
+
+
+class Answering:
+    """A duck: gives whatever it was made with, and remembers how it was asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked: list[dict[str, Any]] = []
+
+    async def ainvoke(self, _query: str, **arguments: Any) -> Any:
+        self.asked.append(arguments)
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+    # A store of the same kind: pairs of a document and a number.
+    asimilarity_search_with_score = ainvoke
+
+
+def scored(*pairs: Any, kind: str = "similarity") -> LangChainProvider:
+    return over(Answering(list(pairs)), score_kind=kind)
+
+
+def document(name: str, **fields: Any) -> Document:
+    return Document(id=name, page_content=f"text of {name}", **fields)

@@ -1,13 +1,10 @@
 """``adapting``: vendors' values, exceptions and calls, as several adapters need them."""
 
-import asyncio
-import contextvars
 import json
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import PurePosixPath
@@ -21,7 +18,6 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from knowledge_provider import (
-    CancelSignal,
     RetrievalContext,
     RetrievalRequest,
     RetrievalResult,
@@ -394,174 +390,3 @@ def test_a_vendors_exception_becomes_the_contracts_without_its_text(
     assert (made.code, made.retryable, made.retry_after) == (code, retryable, retry_after)
     assert f"Acme raised {type(error).__name__}" in str(made)
     assert SECRET not in str(made)
-
-
-# Threads
-
-
-def _signal(seconds: float | None = None) -> CancelSignal:
-    return CancelSignal(deadline=None if seconds is None else time.monotonic() + seconds)
-
-
-_CALLER = contextvars.ContextVar("_CALLER", default="nobody")
-
-
-def test_a_call_runs_in_a_daemon_thread_with_the_callers_context() -> None:
-    """The loop stays free, and what the caller's context variables say is seen."""
-
-    def look(first: int, *, second: int) -> tuple[int, bool, bool, str]:
-        current = threading.current_thread()
-        return first + second, current.daemon, current is threading.main_thread(), _CALLER.get()
-
-    async def main() -> tuple[int, bool, bool, str]:
-        _CALLER.set("me")
-        return await adapting.DaemonThreads().run(_signal(), look, 1, second=2)
-
-    assert asyncio.run(main()) == (3, True, False, "me")
-
-
-@pytest.mark.parametrize("error", [ValueError("no"), TimeoutError("no"), KeyboardInterrupt("no")])
-def test_a_calls_exception_comes_out_as_it_is(error: BaseException) -> None:
-    """Also a vendor's own ``TimeoutError``, which is not the deadline's."""
-
-    def fail() -> None:
-        raise error
-
-    async def main() -> BaseException | None:
-        try:
-            await adapting.DaemonThreads().run(_signal(5), fail)
-        except BaseException as caught:
-            return caught
-        return None
-
-    assert asyncio.run(main()) is error
-
-
-def test_a_stop_iteration_ends_the_wait() -> None:
-    """Futures of asyncio refuse it and would leave the caller waiting for ever."""
-
-    async def main() -> None:
-        await adapting.DaemonThreads().run(_signal(5), next, iter(()))
-
-    with pytest.raises(RuntimeError, match="StopIteration"):
-        asyncio.run(main())
-
-
-@pytest.fixture
-def hang() -> Iterator[Callable[[], bool]]:
-    """A call that returns when the test is over."""
-    over = threading.Event()
-    yield over.wait
-    over.set()
-    for thread in threading.enumerate():
-        if thread.name == "knowledge-call":
-            thread.join(5)
-
-
-def _calls_under_way() -> int:
-    return sum(thread.name == "knowledge-call" for thread in threading.enumerate())
-
-
-def test_hung_calls_end_at_the_deadline_and_then_are_refused_at_once(hang: Callable[[], bool]) -> None:
-    """Forty calls that hang: four wait for their deadline, the others are refused, and four threads are left."""
-    threads = adapting.DaemonThreads(4)
-
-    async def outcome() -> str:
-        try:
-            await asyncio.wait_for(threads.run(_signal(0.02), hang), 0.3)
-        except errors.KnowledgeError as error:
-            return error.code
-        return "answered"
-
-    async def main() -> list[str]:
-        return [await outcome() for _ in range(40)]
-
-    assert asyncio.run(main()) == ["knowledge_timeout"] * 4 + ["knowledge_unavailable"] * 36
-    assert _calls_under_way() == 4
-
-
-def test_a_cancelled_call_leaves_the_loop_free_to_end_and_the_thread_counted(hang: Callable[[], bool]) -> None:
-    """Clauses 2.3 and 7.1: ``asyncio.run`` returns while the call still hangs, and its place is not given away."""
-    threads = adapting.DaemonThreads(1)
-
-    async def cancelled() -> None:
-        task = asyncio.create_task(threads.run(_signal(), hang))
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(asyncio.wait_for(cancelled(), 5))
-    assert _calls_under_way() == 1
-    with pytest.raises(errors.KnowledgeUnavailableError):
-        asyncio.run(threads.run(_signal(), hang))
-
-
-def test_a_thread_that_returns_late_frees_its_place_on_another_loop() -> None:
-    """Clause 2.4: the late answer meets a closed loop, goes nowhere, and disturbs nobody."""
-    threads, over = adapting.DaemonThreads(1), threading.Event()
-    late: list[threading.Thread] = []
-
-    def call() -> None:
-        late.append(threading.current_thread())
-        over.wait()
-
-    with pytest.raises(errors.KnowledgeTimeoutError):
-        asyncio.run(threads.run(_signal(0.02), call))
-    over.set()
-    late[0].join(5)
-    assert asyncio.run(threads.run(_signal(5), lambda: "free again")) == "free again"
-
-
-def test_a_thread_that_does_not_start_keeps_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the system is out of threads, that is the answer, and the next call may try again."""
-    threads = adapting.DaemonThreads(1)
-
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    with pytest.raises(errors.KnowledgeUnavailableError, match="starts no more"):
-        asyncio.run(threads.run(_signal(), str))
-    monkeypatch.undo()
-    assert asyncio.run(threads.run(_signal(), str)) == ""
-
-
-def test_no_thread_at_all_is_refused_at_once() -> None:
-    """A limit of zero could never answer."""
-    with pytest.raises(ValueError, match="at least one thread"):
-        adapting.DaemonThreads(0)
-
-
-# Clients per loop
-
-
-def test_each_loop_has_a_client_of_its_own() -> None:
-    """Clause 2.4: asked again on one loop it is the same, on a second loop a new one, and the first is forgotten."""
-    made: list[object] = []
-
-    def make() -> object:
-        made.append(object())
-        return made[-1]
-
-    clients = adapting.PerLoop(make)
-
-    async def twice() -> bool:
-        return clients.get() is clients.get()
-
-    assert asyncio.run(twice())
-    assert asyncio.run(twice())
-    assert len(made) == 2
-
-
-def test_a_client_is_taken_once_and_made_anew() -> None:
-    """So that ``close()`` may be called twice (clause 2.2)."""
-
-    async def main() -> tuple[object, object | None, object | None, object]:
-        clients = adapting.PerLoop(object)
-        return clients.get(), clients.take(), clients.take(), clients.get()
-
-    first, taken, nothing, anew = asyncio.run(main())
-    assert taken is first
-    assert nothing is None
-    assert anew is not first

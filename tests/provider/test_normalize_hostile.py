@@ -51,6 +51,16 @@ class Twin(str):
     __hash__ = str.__hash__
 
 
+class Quitter(Twin):
+    """A key that ends the process when it is asked."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        raise SystemExit(9)
+
+
 class HostileResult(RetrievalResult):
     __getattribute__ = __eq__ = __iter__ = refuse
 
@@ -96,6 +106,7 @@ ZOO: dict[str, Callable[[], Any]] = {
     "dict": lambda: hostile(dict)({"id": "a", "content": "text", "source": {"id": "d"}}),
     "metaclass": lambda: hostile_class()(),
     "twins": lambda: {Twin(name): "x" for name in ("id", "content", "source", "results", "sources", "key")},
+    "quitters": lambda: {Quitter(name): "x" for name in ("id", "content", "source", "results", "sources", "key")},
     "model": hostile_result,
     "unchecked model": lambda: RetrievalResult.model_construct(**UNCHECKED),
     "empty model": lambda: RetrievalResult.__new__(RetrievalResult),
@@ -245,7 +256,15 @@ def test_no_value_of_a_field_spoils_its_neighbours(animal: str, field: str) -> N
 @pytest.mark.parametrize(
     ("animal", "ids"),
     [
-        *(("list", ["a"]), ("tuple", ["a"]), ("generator", []), ("proxy", []), ("lookalike", []), ("twins", [])),
+        *(
+            ("list", ["a"]),
+            ("tuple", ["a"]),
+            ("generator", []),
+            ("proxy", []),
+            ("lookalike", []),
+            ("twins", []),
+            ("quitters", []),
+        ),
         *(("knot", ["knot"]), ("dict", []), ("model", []), ("metaclass", []), ("deep", []), ("object", [])),
     ],
 )
@@ -258,7 +277,15 @@ def test_what_has_candidates(animal: str, ids: list[str]) -> None:
     ("animal", "ids"),
     [
         *(("dict", ["a"]), ("model", ["a"]), ("unchecked model", ["5:1"]), ("empty model", []), ("lookalike", [])),
-        *(("proxy", []), ("list", []), ("twins", []), ("object", []), ("metaclass", []), ("knot", ["knot"])),
+        *(
+            ("proxy", []),
+            ("list", []),
+            ("twins", []),
+            ("quitters", []),
+            ("object", []),
+            ("metaclass", []),
+            ("knot", ["knot"]),
+        ),
     ],
 )
 def test_what_is_a_candidate(animal: str, ids: list[str]) -> None:

@@ -30,8 +30,9 @@ CREDENTIAL_REASONS = {"userinfo", "credential-query", "presigned-query", "creden
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{n}-{row['reason']}" for n, row in enumerate(ROWS)])
 def test_labelled_inputs_get_their_verdict_and_form(row: dict[str, str]) -> None:
-    """Each labelled input is kept in the labelled form, or dropped."""
+    """Each labelled input is kept in the labelled form, which is a fixed point, or dropped."""
     assert public_uri(row["input"]) == row["normalized"]
+    assert public_uri(row["normalized"]) == row["normalized"]
     assert (uri_fault(row["input"]) is None) is (row["verdict"] == "keep")
 
 

@@ -207,7 +207,7 @@ async def label_is_there(subject: Subject) -> None:
 async def label_is_short(subject: Subject) -> None:
     """label has at most 120 characters.
 
-    It is shown on one line.
+    It is shown on one line, beside the labels of other providers.
     """
     _at_most("label", await _label(subject), limits.LABEL_MAX)
     subject.observe()

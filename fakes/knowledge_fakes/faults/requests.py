@@ -1,13 +1,16 @@
 """Mistakes with what a provider can be asked; knows section 3 of the contract, no way of catching them."""
 
 import json
-from typing import Any
+import unicodedata
+from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Asked, answering, asking, doing, put_rows, rows_of
 from knowledge_fakes.faults._fault import fault
 from knowledge_provider import RetrievalContext, RetrievalRequest, limits
 
-NO_HIT_QUERY = "zzqx nonsense 9731"
+_NO_HIT: Final = {"no_hit_query": "zzqx nonsense 9731"}
+_MANY: Final = {"examples": 100}
+"""Enough generated requests for the mistake to be met by any version of what generates them."""
 
 
 @fault("KP-301", fragment="NotImplementedError")
@@ -30,27 +33,77 @@ def expects_a_dictionary(sound: Any) -> Any:
     return doing(sound, act)
 
 
-@fault("KP-302", fragment="an answer, if only an empty one")
-def unescaped_quote(sound: Any) -> Any:
-    """The query goes unescaped into the back end's query language, which refuses a lone double quote."""
+@fault("KP-302", fragment="PermissionError")
+def firewalled_texts(sound: Any) -> Any:
+    """A firewall before the back end refuses texts that look like an attack, and its refusal is raised."""
 
     def act(request: RetrievalRequest) -> None:
-        if request.query.count('"') % 2:
-            raise ValueError("fts5: syntax error: unterminated string")
+        if "../" in request.query or "jndi:" in request.query:
+            raise PermissionError("403 Forbidden")
 
     return doing(sound, act)
 
 
-@fault("KP-302", fragment="JSONDecodeError")
+@fault("KP-302", "KP-303", fragment="unterminated string", settings=_MANY)
+def unescaped_quote(sound: Any) -> Any:
+    """The query goes unescaped into the back end's query language, which refuses a double quote."""
+
+    def act(request: RetrievalRequest) -> None:
+        if '"' in request.query:
+            raise ValueError("syntax error: unterminated string")
+
+    return doing(sound, act)
+
+
+@fault("KP-302", "KP-303", fragment="JSONDecodeError", settings=_MANY)
 def query_in_a_template(sound: Any) -> Any:
     """The request's body is made by pasting the query into JSON text."""
     return doing(sound, lambda request: json.loads(f'{{"q": "{request.query}"}}'))
 
 
-@fault("KP-302", fragment="UnicodeEncodeError")
+@fault("KP-302", "KP-303", fragment="UnicodeEncodeError", settings=_MANY)
 def western_text_only(sound: Any) -> Any:
     """The query is encoded as cp1252 on its way, so most of the world's scripts raise."""
     return doing(sound, lambda request: request.query.encode("cp1252"))
+
+
+@fault("KP-302", "KP-303", fragment="Incorrect string value", settings=_MANY)
+def basic_plane_only(sound: Any) -> Any:
+    """The query is logged to a table whose text is three bytes wide, so an emoji raises."""
+
+    def act(request: RetrievalRequest) -> None:
+        if any(character > "\uffff" for character in request.query):
+            raise ValueError("Incorrect string value for column 'query'")
+
+    return doing(sound, act)
+
+
+@fault("KP-303", fragment="bytes are allowed", settings=_MANY)
+def limit_in_bytes(sound: Any) -> Any:
+    """The back end's limit of 500 is in bytes, so a question of 500 characters raises in most scripts."""
+
+    def act(request: RetrievalRequest) -> None:
+        if len(request.query.encode()) > limits.QUERY_MAX:
+            raise ValueError(f"at most {limits.QUERY_MAX} bytes are allowed")
+
+    return doing(sound, act)
+
+
+@fault("KP-303", fragment="page size")
+def round_page_sizes(sound: Any) -> Any:
+    """The back end knows some page sizes only, and top_k goes to it as it is."""
+
+    def act(request: RetrievalRequest) -> None:
+        if request.top_k not in (1, 2, 5, 8, 10):
+            raise ValueError("page size must be one of 1, 2, 5, 8, 10")
+
+    return doing(sound, act)
+
+
+@fault("KP-303", fragment="no such name", settings=_MANY)
+def looks_characters_up(sound: Any) -> Any:
+    """Each character of the query is looked up by its name, and those without one raise."""
+    return doing(sound, lambda request: [unicodedata.name(character) for character in request.query])
 
 
 @fault("KP-304", fragment="at most 5 results")
@@ -80,7 +133,7 @@ def apology_as_a_result(sound: Any) -> Any:
     return answering(sound, _apologise)
 
 
-@fault("KP-306", fragment="1 results", settings={"no_hit_query": NO_HIT_QUERY})
+@fault("KP-306", fragment="1 results", settings=_NO_HIT)
 def apology_in_spite_of_a_promise(sound: Any) -> Any:
     """A result that says that nothing was found, to a query of which the settings promise that nothing is."""
     return answering(sound, _apologise)

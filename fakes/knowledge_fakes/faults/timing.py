@@ -17,9 +17,9 @@ from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 _POOL = 4
 
 
-@fault("KP-701", "KP-703", fragment="an answer: []")
+@fault("KP-701", "KP-703", "KP-205", fragment="an answer: []")
 def cancellation_becomes_an_answer(sound: Any) -> Any:
-    """Everything is caught, cancellation too, and the answer is that nothing was found."""
+    """Whatever is raised becomes an empty answer: a closed client, a cancelled call, a back end that is down."""
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
         try:
@@ -64,18 +64,18 @@ def slow_to_stop(sound: Any) -> Any:
     """A cancelled call tells its back end first, and waits for it to say that it has stopped."""
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
         try:
             await asyncio.sleep(0)
             return await ask(sound, request, context)
         except asyncio.CancelledError:
-            if asyncio.current_task().cancelling():
-                await asyncio.sleep(2)
+            await asyncio.sleep(2)
             raise
 
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-703", fragment="5 results")
+@fault("KP-703", fragment="results")
 def signal_is_ignored(sound: Any) -> Any:
     """The signal is never looked at, so a call of a turn that is over runs to its end."""
 
@@ -104,7 +104,7 @@ def blocking_refresh(sound: Any) -> Any:
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
         # Only the last answer is kept, so that a whole run does not wait in each of its calls.
         if request.model_dump_json() in kept:
-            time.sleep(0.3)  # noqa: ASYNC251 - the mistake
+            time.sleep(0.28)  # noqa: ASYNC251 - the mistake
         kept.clear()
         kept[request.model_dump_json()] = True
         return await ask(sound, request, context)

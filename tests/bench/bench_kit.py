@@ -1,0 +1,60 @@
+"""What the plugin costs: nothing while idle, and a bounded multiple of the imports in a whole run.
+
+``python tests/bench/bench_kit.py`` prints the ratios and exits with 1 when one is over its bound.
+"""
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+IDLE_SECONDS_MAX = 0.003
+IMPORTS_TIMES_MAX = 3.0
+RUN_SECONDS_BESIDE = 2.0
+
+IDLE = (
+    "import pytest, time; began = time.perf_counter(); import knowledge_conformance; print(time.perf_counter() - began)"
+)
+IMPORTS = "import pytest, hypothesis, pydantic"
+TARGET = "knowledge_fakes.handbook:provider"
+
+
+def _output(*arguments: str, folder: str) -> str:
+    done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def _seconds(*arguments: str, folder: str) -> float:
+    began = time.perf_counter()
+    _output(*arguments, folder=folder)
+    return time.perf_counter() - began
+
+
+def idle_seconds(folder: str) -> float:
+    """The least of 20 imports of the plugin's entry module, each in a new process."""
+    return min(float(_output("-c", IDLE, folder=folder)) for _ in range(20))
+
+
+def run_seconds(folder: str) -> tuple[float, float]:
+    """The medians of 5 whole runs and of 5 imports, taken in turn."""
+    runs, imports = [], []
+    for _ in range(5):
+        imports.append(_seconds("-c", IMPORTS, folder=folder))
+        runs.append(_seconds("-m", "pytest", "-q", f"--provider={TARGET}", folder=folder))
+    return statistics.median(runs), statistics.median(imports)
+
+
+def main() -> int:
+    """Measure and compare."""
+    with tempfile.TemporaryDirectory() as folder:
+        idle = idle_seconds(folder)
+        run, imports = run_seconds(folder)
+    bound = IMPORTS_TIMES_MAX * imports + RUN_SECONDS_BESIDE
+    print(f"idle import            {idle * 1000:6.2f} ms of {IDLE_SECONDS_MAX * 1000:g} ms ({idle / IDLE_SECONDS_MAX:.2f})")
+    print(f"whole run              {run:6.2f} s  of {bound:.2f} s (3 x imports of {imports:.2f} s + 2 s: {run / bound:.2f})")
+    return int(idle > IDLE_SECONDS_MAX or run > bound)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""The catalogue as data: permanent ids, a frozen requirement set, and no clause without a word about it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
+from knowledge_conformance.check import REQUIREMENTS, Check, Level
+from knowledge_conformance.settings import Settings
+
+FROZEN = json.loads((Path(__file__).parent / "data" / "requirements-1.0.json").read_text(encoding="utf-8"))
+CLAUSES = {f"{section}.{at}" for section, last in enumerate((9, 4, 8, 5, 11, 4, 6), 1) for at in range(1, last + 1)}
+ids = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+
+
+def test_the_requirement_set_is_frozen():
+    """A check of requirements 1.0 keeps its id, clause, level and facet for ever, and none comes or goes."""
+    now = {check.id: [check.clause, check.level, check.facet] for check in CHECKS if check.since == REQUIREMENTS}
+    assert now == FROZEN
+
+
+def test_ids_are_unique():
+    """An id stands for one check."""
+    assert len(BY_ID) == len(CHECKS)
+
+
+def test_every_clause_about_providers_has_a_check_or_a_reason():
+    """Nothing in sections 1 to 7 is passed over in silence, and nothing is said about a clause that does not exist."""
+    spoken = {check.clause for check in CHECKS} | {clause.split()[0] for clause in NOT_TESTED}
+    assert spoken == CLAUSES
+
+
+@ids
+def test_an_id_tells_its_section(check: Check):
+    """KP-304 is about section 3."""
+    assert re.fullmatch(r"KP-[1-9]\d\d", check.id)
+    assert check.id[3] == check.clause[0]
+
+
+@ids
+def test_prerequisites_run_first(check: Check):
+    """A check comes after what it needs, so that one root cause gives one red line."""
+    order = [each.id for each in CHECKS]
+    assert all(order.index(needed) < order.index(check.id) for needed in check.needs)
+
+
+@ids
+def test_a_check_says_what_it_is_about(check: Check):
+    """The title is one sentence on one line; the rationale is there."""
+    assert check.title.endswith(".")
+    assert len(check.title) <= 120
+    assert len(check.rationale) >= 40
+
+
+@ids
+def test_a_should_never_blocks_a_must(check: Check):
+    """What is only recommended cannot keep a requirement from being looked at."""
+    if check.level is Level.MUST:
+        assert all(BY_ID[needed].level is Level.MUST for needed in check.needs)
+
+
+def test_closing_checks_come_last():
+    """On a provider that lives for the whole run nothing can be asked after them."""
+    closes = [check.closes for check in CHECKS]
+    assert closes == sorted(closes)
+
+
+def test_the_default_budget_holds_every_check():
+    """With the default settings nothing has to be left out."""
+    settings = Settings()
+    assert sum(check.calls_allowed(settings) for check in CHECKS) <= settings.max_calls

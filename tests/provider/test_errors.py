@@ -1,0 +1,139 @@
+"""The exception tree: one code for each meaning, and codes read from any exception without trusting it."""
+
+import copy
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from knowledge_provider import errors
+from knowledge_provider.errors import (
+    ERROR_CODES,
+    KnowledgeError,
+    KnowledgeFailedError,
+    KnowledgeRateLimitedError,
+    KnowledgeRequestError,
+    KnowledgeTimeoutError,
+    error_code,
+)
+
+# The public list: a code that goes or changes breaks every host that reads it. True: trying again may help.
+CODES = {
+    "knowledge_unconfigured": False,
+    "knowledge_provider_invalid": False,
+    "knowledge_query_required": False,
+    "knowledge_owner_required": False,
+    "knowledge_filters_unsupported": False,
+    "knowledge_base_unknown": False,
+    "knowledge_timeout": True,
+    "knowledge_provider_failed": False,
+    "knowledge_unauthorized": False,
+    "knowledge_rate_limited": True,
+    "knowledge_unavailable": True,
+    "knowledge_invalid_response": False,
+    "knowledge_all_sources_failed": False,
+    "knowledge_sources_incomplete": False,
+    "knowledge_reference_invalid": False,
+    "knowledge_reference_unknown": False,
+}
+MENDABLE = {
+    "knowledge_query_required",
+    "knowledge_owner_required",
+    "knowledge_filters_unsupported",
+    "knowledge_base_unknown",
+    "knowledge_reference_invalid",
+    "knowledge_reference_unknown",
+}
+
+
+def family(root: type[KnowledgeError]) -> Iterator[type[KnowledgeError]]:
+    for child in root.__subclasses__():
+        if child.__module__ == errors.__name__:
+            yield child
+            yield from family(child)
+
+
+RAISED = [kind for kind in family(KnowledgeError) if kind is not KnowledgeRequestError]
+
+
+def test_the_codes_are_the_published_ones() -> None:
+    """Each code is there, and each has exactly one class that says it."""
+    assert set(CODES) == ERROR_CODES
+    assert sorted(kind.code for kind in RAISED) == sorted(CODES)
+
+
+@pytest.mark.parametrize("kind", RAISED)
+def test_a_class_says_its_code_and_whether_to_retry(kind: type[KnowledgeError]) -> None:
+    """Without a message the code is the message; the branch says whether the caller can mend the request."""
+    error = kind()
+    assert (str(error), error_code(error), error.retryable) == (kind.code, kind.code, CODES[kind.code])
+    assert issubclass(kind, KnowledgeRequestError) is (kind.code in MENDABLE)
+    assert (error.provider_key, error.retry_after) == (None, None)
+
+
+def test_failures_are_one_branch() -> None:
+    """Clause 8.11: whatever failed behind the boundary is caught with one class."""
+    failed = {kind.code for kind in family(KnowledgeFailedError)} | {KnowledgeFailedError.code}
+    assert failed == set(CODES) - MENDABLE - {"knowledge_unconfigured", "knowledge_provider_invalid"}
+
+
+def test_what_an_error_knows_is_its_own() -> None:
+    """Clause 8.11: whether to retry is as the cause says, for one error and not for its class."""
+    error = KnowledgeFailedError("the provider failed", provider_key="docs", retryable=True, retry_after=2.5)
+    assert (str(error), error.provider_key, error.retryable, error.retry_after) == (
+        "the provider failed",
+        "docs",
+        True,
+        2.5,
+    )
+    assert not KnowledgeTimeoutError(retryable=False).retryable
+    assert not KnowledgeFailedError().retryable
+    assert KnowledgeTimeoutError().retryable
+
+
+@pytest.mark.parametrize("remake", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))], ids=["copy", "pickle"])
+def test_an_error_survives_the_way_between_processes(remake: Any) -> None:
+    """A provider may run in a child process; nothing is lost on the way."""
+    error = remake(KnowledgeRateLimitedError("slow down", provider_key="docs", retry_after=3.0))
+    assert type(error) is KnowledgeRateLimitedError
+    assert (str(error), error.provider_key, error.retry_after, error.retryable) == ("slow down", "docs", 3.0, True)
+
+
+def coded(code: object) -> Exception:
+    error = Exception("foreign")
+    error.code = code  # type: ignore[attr-defined]  # what a provider without this package does
+    return error
+
+
+class Sly(str):
+    __slots__ = ()
+
+
+class Trap(Exception):  # noqa: N818 - a stand-in, not an error of ours
+    @property
+    def code(self) -> str:
+        raise RuntimeError("foreign code ran")
+
+
+class Unhashable(Exception):  # noqa: N818 - a stand-in, not an error of ours
+    code: list[str] = []  # noqa: RUF012 - what is tested
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_a_foreign_error_with_a_known_code_is_read_the_same_way(code: str) -> None:
+    """A provider written without this package raises its own exceptions."""
+    assert error_code(coded(code)) == code
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(Exception(), KeyboardInterrupt(), SystemExit(1), OSError(2, "x"), UnicodeError(), Trap(), Unhashable()),
+        *map(coded, ("knowledge_", "KNOWLEDGE_TIMEOUT", "", None, 404, b"knowledge_timeout", Sly("knowledge_timeout"))),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_another_error_has_no_code(error: BaseException) -> None:
+    """HTTP status numbers, vendors' own codes and traps mean nothing here, and reading them raises nothing."""
+    assert error_code(error) is None
