@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final, Never
+from typing import Any, Final, NamedTuple, Never
 
 from hypothesis import event
 from hypothesis import strategies as st
@@ -70,13 +70,14 @@ _NUMBERS: Final = st.integers(-1, 1) | st.floats(allow_nan=False, allow_infinity
 _METADATA: Final = st.dictionaries(
     lines(limits.METADATA_KEY_MAX), st.booleans() | _NUMBERS | lines(limits.METADATA_TEXT_MAX), max_size=3
 ) | _fresh(lambda: {str(n): n for n in range(limits.METADATA_ENTRIES_MAX)})
+_REQUIRED: Final[dict[str, SearchStrategy[Any]]] = {
+    "id": lines(limits.RESULT_ID_MAX),
+    "content": TEXT.map(lambda text: content_text(text, limits.CONTENT_MAX) or "0"),
+}
 FIELDS: Final[SearchStrategy[Fields]] = st.fixed_dictionaries(
-    {
-        "id": lines(limits.RESULT_ID_MAX),
-        "content": TEXT.map(lambda text: content_text(text, limits.CONTENT_MAX) or "0"),
-    },
-    optional={"score": _NUMBERS, "source": _SOURCE | st.none(), "metadata": _METADATA},
+    _REQUIRED, optional={"score": _NUMBERS, "source": _SOURCE | st.none(), "metadata": _METADATA}
 )
+REQUIRED_FIELDS: Final[SearchStrategy[Fields]] = st.fixed_dictionaries(_REQUIRED)
 
 
 def _in_python_names(fields: Fields) -> Fields:
@@ -92,87 +93,90 @@ WRITERS: Final[SearchStrategy[Callable[[Fields], object]]] = st.sampled_from(
 )
 _CONFORMING_RESULT: Final = st.builds(lambda write, fields: write(fields), WRITERS, FIELDS)
 
-_NOT_TEXT: Final = _fresh(
-    *(lambda: 0, lambda: 1.5, lambda: True, lambda: math.nan, lambda: 10**400, lambda: b"0", list, dict, Vendor)
+# Clauses 5.2, 5.5, 5.7 and 5.8: what may stand for a text of at most so many code points, by what is wrong with it.
+_Maker = Callable[[int], object]
+_TEXT_FAULTS: Final[tuple[tuple[str, tuple[_Maker, ...]], ...]] = (
+    ("is a number", (lambda _: 0, lambda _: 1.5, lambda _: True, lambda _: math.nan, lambda _: 10**400)),
+    ("is of another type", (lambda _: [], lambda _: {}, lambda _: b"0", lambda _: Vendor())),
+    ("is a subclass of str", (lambda _: _VendorStr("0"),)),
+    ("has a lone surrogate", (lambda _: "0\ud800", lambda _: "\udfff0")),
+    ("has a control", (lambda _: "0\x000", lambda _: "0\x1b[0m", lambda _: "0\x850")),
+    ("is too long", (lambda limit: "0" * (limit + 1), lambda limit: "知" * limit * 2)),
 )
+_TEXT_PLACES: Final = {
+    "id": limits.RESULT_ID_MAX,
+    "content": limits.CONTENT_MAX,
+    "source.id": limits.SOURCE_ID_MAX,
+    "source.title": limits.SOURCE_TITLE_MAX,
+    "source.mimeType": limits.SOURCE_MIME_TYPE_MAX,
+    "source.locator": limits.SOURCE_LOCATOR_MAX,
+}
+# Clause 5.2, rules N5 and N7: nothing visible is blank.
+_BLANK: Final = (None, "", " ", "\n", "\u200d\ufe0f", "\u3164", "\u202e", "\u00ad")
+# Clause 5.4, rule N8.
 _NOT_A_SCORE: Final = _fresh(
     *(lambda: math.nan, lambda: math.inf, lambda: -math.inf, lambda: True, lambda: "0.5", lambda: "high", lambda: 1j),
     *(lambda: 10**400, lambda: Decimal("0.5"), lambda: Fraction(1, 2)),
     *(lambda: _VendorFloat(0.5), lambda: _VendorInt(1)),
 )
+# Clause 5.7.
 NOT_PLAIN: Final = _fresh(
     *(Vendor, lambda: _VendorStr("0"), lambda: _VendorFloat(0.5), lambda: _VendorInt(1), lambda: Decimal(1)),
     *(lambda: b"0", lambda: datetime(2026, 1, 1, tzinfo=UTC), lambda: iter(()), lambda: {0}, lambda: [0.25] * 8),
     *(VendorList, VendorTuple, VendorDict, lambda: math.nan),
 )
+# Clause 5.6, rule N11.
+_NOT_METADATA: Final[tuple[tuple[str, SearchStrategy[object]], ...]] = (
+    ("has too many entries", st.integers(17, 20).map(lambda size: {str(n): n for n in range(size)})),
+    ("has a long key", _fresh(lambda: {"0" * (limits.METADATA_KEY_MAX + 1): 1})),
+    ("has a long text", _fresh(lambda: {"0": "0" * (limits.METADATA_TEXT_MAX + 1)})),
+    ("has no text as key", _fresh(lambda: {1: 1}, lambda: {None: 1}, lambda: {b"0": 1})),
+    ("has a blank key", _fresh(lambda: {"": 1}, lambda: {" ": 1, "0": 1})),
+    ("has equal keys", _fresh(lambda: {"0": 1, " 0": 2}, lambda: {"a b": 1, "a  b": 2})),
+    ("is not flat", _fresh(lambda: {"0": {}}, lambda: {"0": ["a"]}, lambda: {"0": None})),
+    ("holds no plain data", NOT_PLAIN.map(lambda value: {"0": value})),
+    ("is no mapping", _fresh(lambda: "0", lambda: 1, lambda: [["a", 1]], Vendor, VendorDict)),
+)
+# Clause 5.5.
+_NOT_A_SOURCE: Final = _fresh(lambda: "0", lambda: 1, list, lambda: [["id", "0"]], Vendor, VendorDict)
 
 
-def _text_faults(path: str, limit: int) -> dict[str, tuple[str, SearchStrategy[object]]]:
-    # Clauses 5.2, 5.5, 5.7 and 5.8.
-    return {
-        f"{path} is no text": (path, _NOT_TEXT),
-        f"{path} is a subclass of str": (path, TEXT.map(_VendorStr)),
-        f"{path} has a lone surrogate": (path, st.sampled_from(["0\ud800", "\udfff0"])),
-        f"{path} has a control": (path, st.sampled_from(["0\x000", "0\x1b[0m", "0\x850"])),
-        f"{path} is too long": (path, st.integers(limit + 1, limit + 9).map("0".__mul__)),
-    }
+class _Change(NamedTuple):
+    """One thing to break in a conforming result, and its name."""
+
+    name: str
+    apply: Callable[[Fields], object]
 
 
-def _missing(path: str) -> dict[str, tuple[str, SearchStrategy[object]]]:
-    # Clause 5.2, rules N5 and N7.
-    return {
-        f"{path} is null": (path, st.none()),
-        f"{path} is blank": (path, st.sampled_from(["", " ", "\n", "\u200d\ufe0f", "\u3164", "\u202e", "\u00ad"])),
-    }
+def _setting(name: str, path: str, value: object) -> _Change:
+    outer, _, inner = path.partition(".")
+
+    def apply(fields: Fields) -> object:
+        return {**fields, outer: {**(fields.get(outer) or {}), inner: value} if inner else value}
+
+    return _Change(f"{path} {name}", apply)
 
 
-_FAULTS: Final = {
-    **_missing("id"),
-    **_missing("content"),
-    **_text_faults("id", limits.RESULT_ID_MAX),
-    **_text_faults("content", limits.CONTENT_MAX),
-    **_text_faults("source.id", limits.SOURCE_ID_MAX),
-    **_text_faults("source.title", limits.SOURCE_TITLE_MAX),
-    **_text_faults("source.mimeType", limits.SOURCE_MIME_TYPE_MAX),
-    **_text_faults("source.locator", limits.SOURCE_LOCATOR_MAX),
-    # Clause 5.4, rule N8.
-    "score is no finite number": ("score", _NOT_A_SCORE),
-    # Clause 5.5.
-    "source is no mapping": ("source", _NOT_TEXT | st.just("source") | st.builds(VendorDict)),
-    # Clauses 6.1 and 6.2, rule N10.
-    "source.uri is no text": ("source.uri", _NOT_TEXT),
-    "source.uri is private": ("source.uri", uris("private")),
-    "source.uri has a credential": ("source.uri", uris("credential")),
-    # Clause 5.6, rule N11.
-    "metadata is no mapping": ("metadata", _fresh(lambda: "0", lambda: 1, lambda: [["a", 1]], Vendor, VendorDict)),
-    "metadata has too many entries": ("metadata", st.integers(17, 20).map(lambda n: {str(i): i for i in range(n)})),
-    "metadata has a long key": ("metadata", _fresh(lambda: {"0" * (limits.METADATA_KEY_MAX + 1): 1})),
-    "metadata has a long text": ("metadata", _fresh(lambda: {"0": "0" * (limits.METADATA_TEXT_MAX + 1)})),
-    "metadata has no text as key": ("metadata", _fresh(lambda: {1: 1}, lambda: {None: 1}, lambda: {b"0": 1})),
-    "metadata has a blank key": ("metadata", _fresh(lambda: {"": 1}, lambda: {" ": 1, "0": 1})),
-    "metadata has equal keys": ("metadata", _fresh(lambda: {"0": 1, " 0": 2}, lambda: {"a b": 1, "a  b": 2})),
-    "metadata is not flat": ("metadata", _fresh(lambda: {"0": {}}, lambda: {"0": ["a"]}, lambda: {"0": None})),
-    "metadata holds no plain data": ("metadata", NOT_PLAIN.map(lambda value: {"0": value})),
-    # Clause 5.7.
-    "a field of the vendor's": ("raw", NOT_PLAIN),
-}
+def _settings(path: str, name: str, values: SearchStrategy[Any]) -> SearchStrategy[_Change]:
+    return values.map(lambda value: _setting(name, path, value))
 
 
-def _with(fields: Fields, path: str, value: object) -> Fields:
-    name, _, inner = path.partition(".")
-    return {**fields, name: {**(fields.get(name) or {}), inner: value} if inner else value}
+@st.composite
+def _text_changes(draw: DrawFn) -> _Change:
+    path = draw(st.sampled_from(list(_TEXT_PLACES)))
+    name, makers = draw(st.sampled_from(_TEXT_FAULTS))
+    return _setting(name, path, draw(st.sampled_from(makers))(_TEXT_PLACES[path]))
+
+
+@st.composite
+def _metadata_changes(draw: DrawFn) -> _Change:
+    name, values = draw(st.sampled_from(_NOT_METADATA))
+    return _setting(name, "metadata", draw(values))
 
 
 def _by_other_names(fields: Fields) -> object:
     # Clause 5.2, rule N4.
-    return {
-        "chunkId": fields["id"],
-        "text": fields["content"],
-        "documentId": "0",
-        "title": "0",
-        "url": "0",
-        "provider": "0",
-    }
+    return {"chunkId": fields["id"], "text": fields["content"], "documentId": "0", "url": "0", "provider": "0"}
 
 
 def _unchecked(fields: Fields) -> object:
@@ -181,27 +185,41 @@ def _unchecked(fields: Fields) -> object:
 
 
 # What a result as a whole may be instead (clauses 5.1 and 5.7, rule N3).
-_WHOLE: Final[dict[str, Callable[[Fields], object]]] = {
-    "a result by other names": _by_other_names,
-    "a result in a subclass of dict": VendorDict,
-    "a result in a vendor's model": lambda fields: _VendorResult(id=fields["id"], content=fields["content"]),
-    "a result in an unchecked model": _unchecked,
-    "a result in a list": lambda fields: [fields],
-    "a result as JSON text": json.dumps,
-    "a vendor's object for a result": lambda _: Vendor(),
-    "null for a result": lambda _: None,
-}
+_WHOLE: Final = st.sampled_from(
+    (
+        _Change("has other names", _by_other_names),
+        _Change("is in a subclass of dict", VendorDict),
+        _Change("is in a vendor's model", lambda fields: _VendorResult(id=fields["id"], content=fields["content"])),
+        _Change("is in an unchecked model", _unchecked),
+        _Change("is in a list", lambda fields: [fields]),
+        _Change("is JSON text", json.dumps),
+        _Change("is a vendor's object", lambda _: Vendor()),
+        _Change("is null", lambda _: None),
+    )
+)
+# Drawn in two steps, so that each part of a result is broken as often as another, whatever the number of ways.
+_CHANGES: Final[tuple[SearchStrategy[_Change], ...]] = (
+    _settings("score", "is no finite number", _NOT_A_SCORE),
+    _text_changes(),
+    _metadata_changes(),
+    _WHOLE,
+    _settings("id", "is blank", st.sampled_from(_BLANK)),
+    _settings("content", "is blank", st.sampled_from(_BLANK)),
+    # Clauses 6.1 and 6.2, rule N10.
+    _settings("source.uri", "is private", uris("private")),
+    _settings("source.uri", "has a credential", uris("credential")),
+    _settings("source.uri", "is no text", _fresh(lambda: 0, list, lambda: _VendorStr("https://example.com/"))),
+    _settings("source", "is no mapping", _NOT_A_SOURCE),
+    _settings("raw", "is no plain data", NOT_PLAIN),
+)
 
 
 @st.composite
 def _broken_results(draw: DrawFn) -> object:
     fields = draw(FIELDS)
-    fault = draw(st.sampled_from([*_FAULTS, *_WHOLE]))
-    event(f"broken result: {fault}")
-    if fault in _WHOLE:
-        return _WHOLE[fault](fields)
-    path, values = _FAULTS[fault]
-    return _with(fields, path, draw(values))
+    change = draw(draw(st.sampled_from(_CHANGES)))
+    event(f"broken result: {change.name}")
+    return change.apply(fields)
 
 
 _BROKEN_RESULT: Final = _broken_results()

@@ -4,13 +4,31 @@ from collections.abc import Mapping
 from typing import Final
 
 from knowledge_conformance.check import Check
-from knowledge_conformance.checks import answers, fuzzing, identity, lifecycle, links, requests, timing
+from knowledge_conformance.checks import (
+    describing,
+    fuzzing,
+    identity,
+    lifecycle,
+    links,
+    passages,
+    plainness,
+    requests,
+    shapes,
+    sources,
+    survival,
+    timing,
+)
 
 CHECKS: Final[tuple[Check, ...]] = (
     *identity.CHECKS,
+    *describing.CHECKS,
     *lifecycle.CHECKS,
     *requests.CHECKS,
-    *answers.CHECKS,
+    *shapes.CHECKS,
+    *passages.CHECKS,
+    *sources.CHECKS,
+    *plainness.CHECKS,
+    *survival.CHECKS,
     *links.CHECKS,
     *fuzzing.CHECKS,
     *timing.CHECKS,

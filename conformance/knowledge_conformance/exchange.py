@@ -4,10 +4,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from knowledge_conformance.render import show, show_error
-from knowledge_provider import RetrievalContext, RetrievalRequest, RetrievalResult
+from knowledge_provider import RetrievalContext, RetrievalRequest, RetrievalResult, Source
 
 ITEMS_READ_MAX: Final = 64
 """How many items of one answer are looked at; a provider that floods is told so by clause 3.3."""
+
+
+SOURCE_FIELDS: Final = ("id", "title", "uri", "mimeType", "mime_type", "locator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +86,21 @@ def as_dict(item: object) -> dict[str, Any] | None:
 def first_present(entry: dict[str, Any], *names: str) -> Any:
     """The first of ``names`` that an entry has, or None: camelCase and snake_case are the same field."""
     return next((entry[name] for name in names if name in entry), None)
+
+
+def text_of(entry: dict[str, Any], name: str) -> Any:
+    """An entry's ``id`` or ``content``, under the aliases of rule N4 too."""
+    aliases = {"id": ("id", "chunkId", "chunk_id"), "content": ("content", "text")}
+    return first_present(entry, *aliases[name])
+
+
+def source_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """The present fields of an entry's source that the contract knows, in the provider's spelling."""
+    source = entry.get("source")
+    fields = as_dict(source.__dict__ if isinstance(source, Source) else source) or {}
+    return {name: value for name, value in fields.items() if name in SOURCE_FIELDS}
+
+
+def place(exchange: Exchange, path: str) -> str:
+    """Where in an answer something was seen, with the call that gave it."""
+    return f"{path} of {exchange}"

@@ -1,5 +1,6 @@
 """Values of a provider's, copied into plain ones that can be compared without running the provider's code."""
 
+import math
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -31,3 +32,11 @@ def plain(value: object, depth: int = DEPTH_MAX) -> Plain:
 def _entries(fields: dict[Any, Any], depth: int) -> list[Plain]:
     pairs = [(plain(key, depth - 1), plain(value, depth - 1)) for key, value in list(dict.items(fields))[:ENTRIES_MAX]]
     return sorted(pairs, key=repr)  # the order of a mapping's entries is no part of its value
+
+
+def is_finite(number: int | float) -> bool:
+    """Whether a float can hold a number that is no NaN and no infinity."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False

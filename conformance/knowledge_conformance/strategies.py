@@ -18,6 +18,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from knowledge_conformance._result_strategies import (
     FIELDS,
     NOT_PLAIN,
+    REQUIRED_FIELDS,
     WRITERS,
     Fields,
     Vendor,
@@ -53,20 +54,21 @@ def requests(
     )
 
 
+def _id(fields: Fields) -> Any:
+    return fields["id"]
+
+
 @st.composite
 def _conforming(draw: DrawFn) -> object:
-    # Clauses 5.3 and 5.4: ids are unique, and the order of the scores is the order of the results.
-    drawn = draw(st.lists(FIELDS, unique_by=lambda fields: fields["id"], max_size=limits.TOP_K_MAX))
-    scores = sorted((fields.get("score", 0) for fields in drawn), reverse=True)
-    scored = draw(st.booleans())
-    write = draw(WRITERS)
-    return draw(_WRAPPERS)(
-        [write(_scored(fields, score if scored else None)) for fields, score in zip(drawn, scores, strict=True)]
+    # Clauses 5.3 and 5.4: ids are unique; every result has a score or none, and their order is the results' order.
+    drawn = draw(
+        st.lists(FIELDS, unique_by=_id, max_size=2)
+        | st.lists(REQUIRED_FIELDS, unique_by=_id, max_size=limits.TOP_K_MAX)
     )
-
-
-def _scored(fields: Fields, score: float | None) -> Fields:
-    return {**{name: fields[name] for name in fields if name != "score"}, **({} if score is None else {"score": score})}
+    scores = sorted((fields.pop("score", 0) for fields in drawn), reverse=True)
+    if draw(st.booleans()):
+        drawn = [{**fields, "score": score} for fields, score in zip(drawn, scores, strict=True)]
+    return draw(_WRAPPERS)(list(map(draw(WRITERS), drawn)))
 
 
 def _in_mapping(results: list[object]) -> object:
@@ -78,8 +80,10 @@ _WRAPPERS: Final[SearchStrategy[Callable[[list[object]], object]]] = st.sampled_
 
 @st.composite
 def _nearly_conforming(draw: DrawFn) -> object:
-    before, after = draw(st.lists(FIELDS, max_size=2)), draw(st.lists(FIELDS, max_size=2))
-    return draw(_WRAPPERS)([*before, draw(results(valid=False)), *after])
+    broken = draw(results(valid=False))
+    others = draw(st.lists(REQUIRED_FIELDS, unique_by=_id, max_size=3))
+    at = draw(st.integers(0, len(others)))
+    return draw(_WRAPPERS)([*others[:at], broken, *others[at:]])
 
 
 def _containing_itself(results: list[object]) -> object:
@@ -132,7 +136,7 @@ _RESPONSES: Final[dict[str, Callable[[list[Any]], object]]] = {
 def _broken(draw: DrawFn) -> object:
     fault = draw(st.sampled_from(list(_RESPONSES)))
     event(f"broken response: {fault}")
-    return _RESPONSES[fault](draw(st.lists(FIELDS, min_size=1, max_size=2)))
+    return _RESPONSES[fault](draw(st.lists(REQUIRED_FIELDS, min_size=1, max_size=2)))
 
 
 # Anything that a response may be made of, under the names that rule N4 reads.

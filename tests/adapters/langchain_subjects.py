@@ -15,12 +15,10 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 
+from knowledge_adapters.langchain_provider import LangChainProvider
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, RetrievalResult
 
 SECRET: Final = "sk-hunter2"
-
-from knowledge_adapters.langchain_provider import LangChainProvider
-
 _PASSAGES: Final = (
     ("release-policy", "A release needs two approvals, and one of them comes from the team that runs it."),
     ("release-calendar", "Releases go out on Tuesdays and Thursdays; nothing is released on a Friday."),
@@ -114,6 +112,9 @@ def async_retriever() -> LangChainProvider:
     """A retriever with an asynchronous method of its own, so that its calls run on the event loop."""
     retriever = AsyncKeywordRetriever(corpus=documents())
     return LangChainProvider(retriever, key="handbook-async", label="Handbook", citations=True)
+
+
+# What the tests share
 
 
 def context(owner: str = "alice", seconds: float | None = None) -> RetrievalContext:

@@ -19,10 +19,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langchain_subjects import SECRET, Answering, ask, context, document, ids, over
 from pydantic import ValidationError
 
-from knowledge_provider import (
-    RetrievalRequest,
-    errors,
-)
+from knowledge_provider import RetrievalRequest, errors
 
 # Failures
 
@@ -45,7 +42,7 @@ def _validation_error() -> ValidationError:
 )
 @pytest.mark.parametrize("in_thread", [False, True])
 def test_what_langchain_raises_is_one_failure_with_fixed_words(error: Exception, code: str, in_thread: bool) -> None:
-    """Field case 1 and clauses 5.10, 6.4, 7.6: no record in the message, the cause kept, a time-out not the host's."""
+    """Clauses 5.10, 6.4, 7.6: no record in the message, the cause kept, and a time-out that is not the host's."""
     target = SimpleNamespace(invoke=_raising(error), ainvoke=Answering(error).ainvoke)
     with pytest.raises(errors.KnowledgeError) as caught:
         ask(over(target, in_thread=in_thread))
@@ -145,7 +142,7 @@ def _calls_under_way() -> list[threading.Thread]:
 
 
 def test_forty_hung_calls_in_a_row_end_in_time_and_leave_a_bounded_number_of_threads(hanging: Hanging) -> None:
-    """Field case 5: each call ends with its deadline, and when all threads hang the next are refused at once."""
+    """Clause 7.1: each call ends with its deadline, and when all threads hang the next are refused at once."""
     provider = over(hanging)
     request = RetrievalRequest(query="q")
 
@@ -165,7 +162,7 @@ def test_forty_hung_calls_in_a_row_end_in_time_and_leave_a_bounded_number_of_thr
 
 
 def test_a_hung_retriever_does_not_hold_back_the_process() -> None:
-    """Field case 5: neither ``asyncio.run`` nor the interpreter waits for the thread."""
+    """Clause 2.3: neither ``asyncio.run`` nor the interpreter waits for the thread."""
     program = """
 import asyncio, threading, time
 from knowledge_adapters.langchain_provider import LangChainProvider
@@ -193,6 +190,9 @@ class SyncStore(VectorStore):
     def max_marginal_relevance_search(self, *args: Any, **kwargs: Any) -> list[Document]:
         return self.similarity_search("")
 
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return abs
+
     @classmethod
     def from_texts(cls, *args: Any, **kwargs: Any) -> "SyncStore":
         return cls()
@@ -214,6 +214,12 @@ class AsyncStore(SyncStore):
 
     async def amax_marginal_relevance_search(self, *args: Any, **kwargs: Any) -> list[Document]:
         return await self.asimilarity_search("")
+
+
+class HalfAsyncStore(SyncStore):
+    """Only the search that a retriever of the type ``similarity`` asks for is asynchronous."""
+
+    asimilarity_search = AsyncStore.asimilarity_search
 
 
 class Async(Sync):
@@ -239,10 +245,11 @@ class OldStyle(BaseRetriever):
         (SyncStore(), {"score_kind": "similarity"}),
         (SyncStore().as_retriever(), {}),
         (SyncStore().as_retriever(search_type="mmr"), {}),
+        (HalfAsyncStore().as_retriever(search_type="mmr"), {}),
         (RunnableLambda(Sync().invoke), {"in_thread": True}),
         (SimpleNamespace(invoke=lambda _: [document(threading.current_thread().name)]), {}),
     ],
-    ids=["retriever", "old-style", "bound", "store", "store-retriever", "mmr", "asked-for", "duck"],
+    ids=["retriever", "old-style", "bound", "store", "store-retriever", "mmr", "half", "asked-for", "duck"],
 )
 def test_what_is_synchronous_runs_in_our_daemon_threads(target: Any, options: dict[str, Any]) -> None:
     """Not in the event loop's executor, whose threads hold back its end; the answer names the thread."""
@@ -256,10 +263,12 @@ def test_what_is_synchronous_runs_in_our_daemon_threads(target: Any, options: di
         (Async().bind(), {}),
         (AsyncStore(), {"score_kind": "similarity"}),
         (AsyncStore().as_retriever(), {}),
+        (AsyncStore(), {"score_kind": "relevance"}),
         (AsyncStore().as_retriever(search_type="mmr"), {}),
+        (HalfAsyncStore().as_retriever(), {}),
         (AsyncStore(), {"score_kind": "distance", "in_thread": False}),
     ],
-    ids=["retriever", "bound", "store", "store-retriever", "mmr", "asked-for"],
+    ids=["retriever", "bound", "store", "store-retriever", "relevance", "mmr", "half", "asked-for"],
 )
 def test_what_is_asynchronous_runs_on_the_event_loop(target: Any, options: dict[str, Any]) -> None:
     """An asynchronous search is cancelled for good; a thread never is."""

@@ -13,16 +13,13 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_subjects import SECRET, Answering, ask, document, ids, over, scored
 
-from knowledge_provider import (
-    Source,
-    errors,
-)
+from knowledge_provider import Source, errors
 
 # Scores
 
 
 def test_numbers_outside_zero_and_one_pass_in_the_vendors_order() -> None:
-    """Field case 3: nothing is dropped or clipped because a score is negative or rounds above one."""
+    """langchain-ai/langchain#10864: no score is clipped, and none dropped for being negative or above one."""
     provider = scored((document("a"), 0.31), (document("b"), -0.17), (document("c"), 1.0000002))
     results = ask(provider)
     assert [(result.id, result.score) for result in results] == [("a", 0.31), ("b", -0.17), ("c", 1.0000002)]
@@ -90,7 +87,7 @@ def test_what_a_number_means_is_never_guessed(target: object, options: dict[str,
 
 
 def test_a_document_without_text_costs_itself_only() -> None:
-    """Field case 1: a record without the expected text key does not take the good ones along."""
+    """langchain-ai/langchain#14515: a record without the expected text key leaves the good ones alone."""
     records = [
         SimpleNamespace(page_content="Refunds take 14 days.", metadata={"source": "policy.md"}),
         SimpleNamespace(page_content=None, metadata={"source": "broken.md"}),

@@ -13,7 +13,9 @@ from typing import Any
 
 import langchain_subjects as subjects
 import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_subjects import SECRET, Answering, ask, context, document, ids, over
@@ -93,6 +95,21 @@ def test_a_store_and_its_retriever_are_told_how_many() -> None:
     duck = Answering([])
     ask(over(duck))
     assert duck.asked == [{}]
+
+
+class Multilingual(BaseRetriever):
+    """Takes a search argument, but not ``k``."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, language: str = "en"
+    ) -> list[Document]:
+        return [document(f"{language}-{n}") for n in range(9)]
+
+
+def test_a_retriever_that_takes_no_number_is_not_given_one() -> None:
+    """It would raise for the argument; what it takes is ``scope``'s to give."""
+    provider = over(Multilingual(), scope=lambda _: {"language": "zh"})
+    assert ids(ask(provider, top_k=2)) == ["zh-0", "zh-1"]
 
 
 def test_it_works_on_a_second_loop_and_for_many_calls_at_once() -> None:

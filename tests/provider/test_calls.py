@@ -2,8 +2,10 @@
 
 import asyncio
 import contextvars
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -129,6 +131,28 @@ def test_a_thread_that_returns_late_frees_its_place_on_another_loop() -> None:
     assert asyncio.run(threads.run(_signal(5), lambda: "free again")) == "free again"
 
 
+def test_an_answer_that_comes_after_a_cancellation_disturbs_nobody() -> None:
+    """The loop still runs then, and hears of no error."""
+    threads, over = DaemonThreads(1), threading.Event()
+    heard: list[object] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, told: heard.append(told))
+        task = asyncio.create_task(threads.run(_signal(), over.wait))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        over.set()
+        for thread in threading.enumerate():
+            if thread.name == "knowledge-call":
+                await asyncio.to_thread(thread.join, 5)
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert heard == []
+
+
 def test_a_thread_that_does_not_start_keeps_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the system is out of threads, that is the answer, and the next call may try again."""
     threads = DaemonThreads(1)
@@ -152,22 +176,24 @@ def test_no_thread_at_all_is_refused_at_once() -> None:
 # Clients per loop
 
 
+class _Client:
+    """What a vendor's library opens on a loop."""
+
+
 def test_each_loop_has_a_client_of_its_own() -> None:
     """Clause 2.4: asked again on one loop it is the same, on a second loop a new one, and the first is forgotten."""
-    made: list[object] = []
+    clients = PerLoop(_Client)
 
-    def make() -> object:
-        made.append(object())
-        return made[-1]
+    async def twice() -> "weakref.ref[_Client]":
+        assert clients.get() is clients.get()
+        return weakref.ref(clients.get())
 
-    clients = PerLoop(make)
-
-    async def twice() -> bool:
-        return clients.get() is clients.get()
-
-    assert asyncio.run(twice())
-    assert asyncio.run(twice())
-    assert len(made) == 2
+    first = asyncio.run(twice())
+    assert first() is not None
+    second = asyncio.run(twice())
+    gc.collect()
+    assert first() is None
+    assert second() is not None
 
 
 def test_a_client_is_taken_once_and_made_anew() -> None:

@@ -180,3 +180,21 @@ def test_a_loop_that_has_ended_does_not_stop_the_cancelling() -> None:
     signal.cancel()
     assert heard == ["told"]
     assert not waiter.done()
+
+
+def test_a_waiter_cancelled_at_the_same_moment_is_simply_cancelled() -> None:
+    """The signal and the task end together at every deadline; the loop has nothing to complain about."""
+    complaints: list[object] = []
+
+    async def scene() -> bool:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
+        signal = CancelSignal()
+        waiter = asyncio.create_task(signal.wait())
+        await asyncio.sleep(0)
+        signal.cancel()
+        waiter.cancel()
+        await asyncio.gather(waiter, return_exceptions=True)
+        return waiter.cancelled()
+
+    assert asyncio.run(scene())
+    assert complaints == []

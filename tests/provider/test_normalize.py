@@ -5,6 +5,7 @@ import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,14 @@ class Lookalike:
     content: str
     score: float
     metadata: dict[str, Any]
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Level(IntEnum):
+    HIGH = 3
 
 
 def normalized(response: object, **options: Any) -> dict[str, Any]:
@@ -50,6 +59,31 @@ def test_vectors(vector: dict[str, Any]) -> None:
 def test_there_are_487_vectors() -> None:
     """A file cut short would pass by having less to say."""
     assert len(VECTORS) == 487
+
+
+@pytest.mark.parametrize(
+    ("field", "aliases"),
+    [
+        ("id", ["id", "chunkId", "chunk_id"]),
+        ("content", ["content", "text"]),
+        ("source.id", ["source.id", "documentId", "document_id"]),
+        ("source.title", ["source.title", "title"]),
+        ("source.uri", ["source.uri", "source.url", "url"]),
+        ("source.mime_type", ["source.mimeType", "source.mime_type", "mimeType"]),
+    ],
+)
+def test_the_first_alias_that_is_present_counts(field: str, aliases: list[str]) -> None:
+    """N4: in the rule's order, whatever the order of the keys; what is null counts as absent."""
+    for first in range(len(aliases)):
+        values = {
+            alias: f"https://example.com/{place}" if place >= first else None for place, alias in enumerate(aliases)
+        }
+        flat = {"id": "a", "content": "text", **dict(reversed(values.items()))}
+        item = {name: value for name, value in flat.items() if "." not in name}
+        source = {name.partition(".")[2]: value for name, value in flat.items() if "." in name}
+        (result,) = normalized([{**item, "source": source}])["results"]
+        found = result["source"] if field.startswith("source.") else result
+        assert found[field.rpartition(".")[2]] == f"https://example.com/{first}"
 
 
 def test_only_eight_times_the_limit_is_looked_at() -> None:
@@ -78,7 +112,8 @@ def test_ten_megabytes_in_every_field() -> None:
 )
 def test_scores(score: object, kept: float | None) -> None:
     """N8: a finite number, or a string that is a JSON number of one."""
-    assert one(score=score).get("score") == kept
+    found = normalize_response([{"id": "a", "content": "text", "score": score}], query="q").results[0].score
+    assert (found, type(found)) == (kept, type(kept))
 
 
 def test_a_string_with_its_own_float_is_read_as_text() -> None:
@@ -91,6 +126,29 @@ def test_a_string_with_its_own_float_is_read_as_text() -> None:
             return 9.0
 
     assert one(score=Sly("0.5"))["score"] == 0.5
+
+
+def test_subclasses_in_metadata_become_plain() -> None:
+    """N11 and N1: keys and values of a subclass are kept as the base type's."""
+    kept = one(metadata={Word("k"): Word(" v "), "level": Level.HIGH})["metadata"]
+    assert [(type(key), key, type(value), value) for key, value in kept.items()] == [
+        (str, "k", str, "v"),
+        (str, "level", int, 3),
+    ]
+
+
+def test_a_real_interrupt_goes_through() -> None:
+    """Ctrl-C is the user's, also in the one moment in which foreign code may run."""
+
+    class Interrupting(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        normalized([{Interrupting("id"): "a"}])
 
 
 def test_reports_of_a_composite() -> None:

@@ -51,7 +51,7 @@ class Twin(str):
     __hash__ = str.__hash__
 
 
-class Quitter(Twin):
+class Quitter(str):
     """A key that ends the process when it is asked."""
 
     __slots__ = ()

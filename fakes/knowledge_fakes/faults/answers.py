@@ -264,7 +264,7 @@ def date_in_metadata(sound: Any) -> Any:
     return with_metadata(sound, changed=datetime(2026, 1, 31, tzinfo=UTC))
 
 
-@fault("KP-513", "KP-503", "KP-517", fragment="answer['results'][0]['content']")
+@fault("KP-513", "KP-503", "KP-517", fragment="[0]['content'] of")
 def content_in_bytes(sound: Any) -> Any:
     """The content is the body of an HTTP response, never decoded."""
     return with_each(sound, lambda row: {**row, "content": row["content"].encode()})

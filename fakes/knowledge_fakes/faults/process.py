@@ -1,6 +1,6 @@
-"""Mistakes that take the process with them or hold it for ever, and their harmless relatives; knows no way of catching them.
+"""Mistakes that never end, or that take the process with them; knows the contract, no way of catching them.
 
-None of these may run in a process that anyone needs, but for those that are not ``lethal``.
+A ``lethal`` one may not run in a process that anyone needs.
 """
 
 import asyncio
@@ -56,40 +56,34 @@ def swallows_cancellation_for_ever(sound: Any) -> Any:
 @fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
 def blocks_the_loop(sound: Any) -> Any:
     """retrieve waits in a synchronous call that never returns, and the event loop with it."""
-    return _on_the_loop(sound, lambda: time.sleep(3600))
+    return _on_the_loop(sound, lambda _request: time.sleep(3600))
 
 
 @fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
 def busy_loop(sound: Any) -> Any:
     """retrieve polls in a loop without a pause."""
-    return _on_the_loop(sound, _spin)
+    return _on_the_loop(sound, lambda _request: _spin())
 
 
 @fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
 def loop_inside_c(sound: Any) -> Any:
     """retrieve consumes an endless iterator in C code, where no other thread runs any more, nor a signal's handler."""
-    return _on_the_loop(sound, lambda: sum(iter(int, 1)))
+    return _on_the_loop(sound, lambda _request: sum(iter(int, 1)))
 
 
-@fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
-def catastrophic_expression(sound: Any) -> Any:
-    """retrieve matches a regular expression that backtracks for ever, and holds the interpreter meanwhile."""
-    return _on_the_loop(sound, lambda: re.match(r"(a+)+$", "a" * 64 + "!"))
-
-
-@fault("KP-301", fragment="Abort")
+@fault("KP-301", fragment="Abort", lethal=True)
 def raises_past_exception(sound: Any) -> Any:
     """retrieve raises a BaseException, which no except Exception of a host catches."""
     return doing(sound, lambda _request: _raise(Abort("the session is gone")))
 
 
-@fault("KP-301", fragment="SystemExit")
+@fault("KP-301", fragment="SystemExit", lethal=True)
 def exits(sound: Any) -> Any:
     """A command-line tool is called as a library, and ends with sys.exit."""
     return doing(sound, lambda _request: sys.exit(0))
 
 
-@fault("KP-301", fragment="KeyboardInterrupt")
+@fault("KP-301", fragment="KeyboardInterrupt", lethal=True)
 def raises_keyboard_interrupt(sound: Any) -> Any:
     """retrieve raises KeyboardInterrupt, as if the user had stopped the host."""
     return doing(sound, lambda _request: _raise(KeyboardInterrupt()))
@@ -160,10 +154,10 @@ def closes_every_descriptor(sound: Any) -> Any:
     return doing(sound, lambda _request: os.closerange(3, _DESCRIPTORS))
 
 
-@fault("KP-301", fragment="?", lethal=True)
-def forks_and_goes_on(sound: Any) -> Any:
-    """A worker is forked, and both processes go on as the host."""
-    return doing(sound, lambda _request: os.fork())
+@fault("KP-301", fragment="exit status 0", lethal=True)
+def goes_into_the_background(sound: Any) -> Any:
+    """A daemon's start-up code forks, ends the process that was asked, and goes on as the host in the copy."""
+    return doing(sound, lambda _request: os.fork() and os._exit(0))
 
 
 # Elsewhere, or not at once.
@@ -173,6 +167,12 @@ def forks_and_goes_on(sound: Any) -> Any:
 def describe_ends_the_process(sound: Any) -> Any:
     """describe ends the process when a setting is missing."""
     return describing(sound, lambda _said: os._exit(3))
+
+
+@fault("KP-102", fragment="nothing for", settings=_SOON, lethal=True)
+def describe_never_returns(sound: Any) -> Any:
+    """describe asks the back end in a synchronous call without a time-out."""
+    return describing(sound, lambda _said: time.sleep(3600))
 
 
 @fault("KP-202", fragment="SIGKILL", lethal=True)
@@ -195,9 +195,28 @@ def second_close_crashes(sound: Any) -> Any:
     return Changed(sound, close=close)
 
 
-def _on_the_loop(sound: Any, act: Callable[[], object]) -> Changed:
+@fault("KP-302", fragment="SIGSEGV", lethal=True)
+def one_text_crashes(sound: Any) -> Any:
+    """An extension module takes an escaped NUL in the query for the end of its text."""
+    return doing(sound, lambda request: "%00" in request.query and ctypes.string_at(0))
+
+
+@fault("KP-302", fragment="nothing for", settings=_SOON, lethal=True)
+def catastrophic_expression(sound: Any) -> Any:
+    """A regular expression over the query backtracks for ever on one long word, and holds the interpreter meanwhile."""
+    return _on_the_loop(sound, lambda request: re.match(r"(x+x+)+y", request.query))
+
+
+@fault("KP-302", fragment="SIGKILL", lethal=True)
+def thirtieth_call_is_killed(sound: Any) -> Any:
+    """Each call leaks what it read, and after some thirty of them the system kills the process."""
+    calls = count(1)
+    return doing(sound, lambda _request: next(calls) == 30 and os.kill(os.getpid(), signal.SIGKILL))
+
+
+def _on_the_loop(sound: Any, act: Callable[[RetrievalRequest], object]) -> Changed:
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        act()
+        act(request)
         return await ask(sound, request, context)
 
     return Changed(sound, retrieve=retrieve)

@@ -1,0 +1,115 @@
+"""The kit against the catalogue of faults and the conformant providers: each fault trips its checks, nothing else does."""
+
+import importlib
+import inspect
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any
+
+import pytest
+
+from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.report import CheckReport, Report
+from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.run import Run
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.target import Target, load
+from knowledge_conformance.verdict import Verdict
+from knowledge_fakes.conformant import CONFORMANT, Conformant
+from knowledge_fakes.faults import FAULTS, Fault
+from knowledge_provider import limits
+HOLDS = {CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE}
+TRIPPED = {CheckOutcome.FAILED, CheckOutcome.ERRORED, CheckOutcome.ADVISORY, CheckOutcome.KIT_ERROR}
+HARMLESS = [fault for fault in FAULTS.values() if not fault.lethal]
+
+each_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+each_provider = pytest.mark.parametrize("case", CONFORMANT.values(), ids=CONFORMANT)
+
+
+@pytest.fixture(autouse=True)
+def little_time_for_health(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A health that hangs, or a child that is held, is given up after this long and not after the contract's 5 s."""
+    monkeypatch.setattr(limits, "HEALTH_SECONDS", 0.5)
+
+
+def run_with(fault: Fault) -> Report:
+    """What the kit says of the embedded provider with the fault; in a child process only where it has to be."""
+    target = f"knowledge_fakes.faulty:{fault.name}"
+    # Fewer generated requests than usual, for the time; a fault that needs more says so.
+    settings = Settings(**{"examples": 10, **fault.settings})
+    return Run(target if fault.lethal else load(target), settings).all()
+
+
+def evidence(found: CheckReport | CheckResult) -> list[str]:
+    """What a person reads of a finding, its hint aside."""
+    return [text for text in (found.wanted, found.saw, found.where) if text is not None]
+
+
+@each_fault
+def test_a_fault_trips_its_checks_and_no_other(fault: Fault) -> None:
+    """Every check comes to an end, those that the fault names do not hold, and the first of them shows the mistake."""
+    checks = {check.id: check for check in run_with(fault).checks}
+    assert list(checks) == list(BY_ID)
+    tripped = {check.id: evidence(check) for check in checks.values() if check.outcome in TRIPPED}
+    assert tripped.keys() == set(fault.trips), tripped
+    assert checks[fault.trips[0]].outcome is not CheckOutcome.KIT_ERROR
+    assert any(fault.fragment in text for text in tripped[fault.trips[0]]), tripped
+    causes = {str(check.saw).partition(" ")[0] for check in checks.values() if check.outcome is CheckOutcome.BLOCKED}
+    assert causes & BY_ID.keys() <= set(fault.trips)
+
+
+def over(fault: Fault, case: Conformant) -> Target:
+    """The conformant provider with the fault, as a target."""
+    module, _, name = case.target.partition(":")
+    make: Callable[[], Any] = getattr(importlib.import_module(module), name)
+    return Target(case.name, lambda: fault.wrap(make()), instance=False)
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [*zip(HARMLESS, cycle(["synchronous", "models", "minimal"]), strict=False)],
+    ids=lambda given: given.name if isinstance(given, Fault) else given,
+)
+def test_a_fault_is_the_same_over_another_provider(fault: Fault, name: str) -> None:
+    """Over a provider that is synchronous, answers with models, or has two methods only, the first check trips, too."""
+    case = CONFORMANT[name]
+    run = Run(over(fault, case), Settings(queries=case.queries, **fault.settings))
+    result = run.result(BY_ID[fault.trips[0]])
+    run.close()
+    assert result.outcome in TRIPPED - {CheckOutcome.KIT_ERROR}, result
+    assert any(fault.fragment in text for text in evidence(result)), result
+
+
+@pytest.mark.parametrize("check_id", BY_ID)
+def test_each_check_has_a_fault_of_its_own(check_id: str) -> None:
+    """A check that no fault trips first has never been seen to fail."""
+    assert check_id in {fault.trips[0] for fault in FAULTS.values()}
+
+
+def not_held(report: Report) -> dict[str, list[str]]:
+    """The evidence of every check that neither passed nor was inapplicable."""
+    return {check.id: evidence(check) for check in report.checks if check.outcome not in HOLDS}
+
+
+@each_provider
+def test_a_conformant_provider_trips_nothing(case: Conformant) -> None:
+    """Every check passes or does not apply, without a piece of advice."""
+    report = Run(load(case.target), Settings(queries=case.queries)).all()
+    assert not not_held(report)
+    assert len(report.checks) == len(CHECKS)
+    assert report.verdict is Verdict.CONFORMANT
+
+
+@pytest.mark.parametrize("name", ["one_document", "chinese_only", "minimal"])
+def test_no_query_has_to_be_promised(name: str) -> None:
+    """Without queries in the settings the kit finds some that a small or a foreign corpus answers."""
+    report = Run(load(CONFORMANT[name].target), Settings()).all()
+    assert not not_held(report)
+    assert report.verdict is Verdict.CONFORMANT
+
+
+def test_the_embedded_provider_passes_in_a_child_process() -> None:
+    """What the lethal faults are put over passes where they are run."""
+    report = Run("knowledge_fakes.handbook:provider", Settings()).all()
+    assert not not_held(report)
+    assert report.verdict is Verdict.CONFORMANT
