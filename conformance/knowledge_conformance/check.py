@@ -137,7 +137,8 @@ def answer_check(
     def declare(judge: Callable[["Exchange"], int]) -> Check:
         async def run(subject: "Subject") -> None:
             for exchange in await subject.survey():
-                subject.observe(judge(exchange), exchange)
+                subject.look_at(exchange)
+                subject.observe(judge(exchange))
 
         title, rationale = _documentation(judge)
         return Check(

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from knowledge_conformance import calls
 from knowledge_conformance.check import Violation
-from knowledge_conformance.exchange import Exchange, show_request
+from knowledge_conformance.exchange import Exchange, raised_at, show_request
 from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, limits
@@ -27,7 +27,7 @@ class ProviderRaisedError(Exception):
     """The provider raised where the contract wants an answer; ``where`` is the call, ``__cause__`` what it raised."""
 
     def __init__(self, error: BaseException, where: str, hint: str) -> None:
-        super().__init__(show_error(error))
+        super().__init__(f"{show_error(error)}{raised_at(error)}")
         self.where = where
         self.hint = hint
         self.__cause__ = error
@@ -69,11 +69,13 @@ class Subject:
 
     # What a check says.
 
-    def observe(self, count: int = 1, exchange: Exchange | None = None) -> None:
-        """Count what was looked at; the exchange is the call that a failure right after it would show."""
+    def observe(self, count: int = 1) -> None:
+        """Count what was looked at."""
         self.observations += count
-        if exchange is not None:
-            self.shown = str(exchange)
+
+    def look_at(self, exchange: Exchange) -> None:
+        """Make an exchange the call that a finding shows, unless the finding says another place."""
+        self.shown = str(exchange)
 
     async def survey(self) -> Sequence[Exchange]:
         """Answers to ordinary requests, shared by all checks of one process."""

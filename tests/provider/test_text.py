@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from knowledge_provider import text as text_module
 from knowledge_provider.text import content_text, finite_number, has_surrogate, is_a, is_blank, short_text
 
-quick = settings(deadline=None, max_examples=300)
+quick = settings(deadline=None, max_examples=200)
 
 # Rule N5, in code points.
 WHITE_SPACE = {

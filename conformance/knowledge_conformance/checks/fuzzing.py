@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.exchange import Exchange, show_request
+from knowledge_conformance.exchange import Exchange, raised_at, show_request
 from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import OutOfCallsError, Subject
@@ -85,7 +85,7 @@ def _judge(exchange: Exchange, judges: Sequence[Check]) -> None:
     if exchange.error is not None:
         raise Violation(
             wanted="an answer, if only an empty one",
-            saw=f"raised {show_error(exchange.error)}",
+            saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
             hint="pass the query to the back end as data: quote or escape it, or search for its words",
             where=show_request(exchange.request),
         )

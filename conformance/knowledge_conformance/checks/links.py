@@ -84,7 +84,7 @@ async def claimed_citations_are_there(subject: Subject) -> None:
         for _, entry in exchange.entries:
             results += 1
             if public_uri(_fields(entry.get("source")).get("uri")) is not None:
-                subject.observe(1, exchange)
+                subject.observe(1)
     if results and not subject.observations:
         raise Violation(
             wanted="a public source.uri on at least one result",

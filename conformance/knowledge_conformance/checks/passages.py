@@ -139,7 +139,7 @@ async def claimed_scores_are_there(subject: Subject) -> None:
                     hint="do not claim capabilities.scores where the back end gives no scores",
                     where=place(exchange, f"results[{at}]"),
                 )
-        subject.observe(len(exchange.entries), exchange)
+        subject.observe(len(exchange.entries))
 
 
 # Clause 5.4

@@ -3,7 +3,7 @@
 from typing import Final
 
 from knowledge_conformance.check import Check, Inapplicable, Inconclusive, Level, Violation, answer_check, check
-from knowledge_conformance.exchange import Exchange, show_request
+from knowledge_conformance.exchange import Exchange, raised_at, show_request
 from knowledge_conformance.plain import plain
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.subject import Subject
@@ -39,7 +39,7 @@ async def ordinary_requests_are_answered(subject: Subject) -> None:
                 f"the settings promise results for {show(exchange.request.query)}, and there were none",
                 hint="name queries that your corpus answers: --provider-query 'text', or queries = [...]",
             )
-        subject.observe(exchange.count, exchange)
+        subject.observe(exchange.count)
 
 
 # Clause 3.2
@@ -60,7 +60,7 @@ def _accepted(exchange: Exchange) -> None:
         return
     raise Violation(
         wanted="an answer, if only an empty one",
-        saw=f"raised {show_error(exchange.error)}",
+        saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
         hint="pass the query to the back end as data: quote or escape it, or search for its words",
         where=show_request(exchange.request),
     )
@@ -121,7 +121,9 @@ async def _finds_nothing(subject: Subject, query: str) -> None:
     if exchange.error is not None or exchange.count:
         raise Violation(
             wanted="an empty list",
-            saw=f"{exchange.count} results" if exchange.error is None else f"raised {show_error(exchange.error)}",
+            saw=f"{exchange.count} results"
+            if exchange.error is None
+            else f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
             hint="drop results that do not match, by a threshold of your own; nothing found is no error",
         )
     subject.observe()
@@ -146,7 +148,7 @@ async def filters_and_bases_are_answered_or_refused(subject: Subject) -> None:
         if exchange.error is not None and not _refused(exchange):
             raise Violation(
                 wanted="an answer, or the code knowledge_filters_unsupported or knowledge_base_unknown",
-                saw=f"raised {show_error(exchange.error)}",
+                saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
                 hint="raise KnowledgeFiltersUnsupportedError or KnowledgeBaseUnknownError of knowledge_provider.errors",
                 where=show_request(request),
             )

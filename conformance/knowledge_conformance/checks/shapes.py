@@ -54,7 +54,7 @@ async def source_reports_are_readable(subject: Subject) -> None:
     They tell a host that an answer is incomplete. Status is hit, no_hit, ignored or failed.
     """
     for exchange in await subject.survey():
-        subject.observe(_readable_reports(exchange), exchange)
+        subject.observe(_readable_reports(exchange))
     if not subject.observations:
         raise Inapplicable("the provider reports nothing about back ends of its own")
 

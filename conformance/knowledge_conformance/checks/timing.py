@@ -8,7 +8,7 @@ from typing import Any, Final
 from knowledge_conformance.audit import watch_io
 from knowledge_conformance.calls import GRACE_SECONDS, Raised
 from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation, check
-from knowledge_conformance.exchange import Exchange, as_dict, show_request
+from knowledge_conformance.exchange import Exchange, as_dict, raised_at, show_request
 from knowledge_conformance.plain import Plain, plain
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
@@ -189,7 +189,9 @@ async def together_is_as_alone(subject: Subject) -> None:
         if _picture(exchange) != alone[at]:
             raise Violation(
                 wanted="the answer that the same request gets alone",
-                saw=f"raised {show_error(exchange.error)}" if exchange.error else "another one",
+                saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}"
+                if exchange.error
+                else "another one",
                 hint="bound the number of calls inside the provider and let the others wait",
                 where=str(exchange),
             )
