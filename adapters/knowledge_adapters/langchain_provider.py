@@ -57,15 +57,15 @@ class LangChainProvider:
         search = _SEARCHES.get(score_kind, "")
         self._sync: Any = getattr(target, search, None)
         self._async: Any = getattr(target, f"a{search}", None)
-        if self._sync is None and self._async is None:
+        self._in_thread = _wraps_a_thread(target, self._async) if in_thread is None else in_thread
+        if (self._sync if self._in_thread else self._async) is None:
             wanted = "for a vector store 'similarity', 'distance' or 'relevance', for a retriever none"
-            raise TypeError(f"{type(target).__name__} has no search for score_kind={score_kind!r}; wanted: {wanted}")
+            raise TypeError(f"{type(target).__name__} has no search for {score_kind=}, {in_thread=}; wanted: {wanted}")
         # LangChain drops the search arguments of a retriever that does not say that it takes some, without a word.
         takes_arguments = score_kind is not None or getattr(target, "_expects_other_args", False) is True
         if scope is not None and not takes_arguments:
             raise ValueError(f"{type(target).__name__} ignores search arguments, so scope would keep no owners apart")
         self._takes_k = takes_arguments and (score_kind is not None or hasattr(target, "search_kwargs"))
-        self._in_thread = _wraps_a_thread(target, self._async) if in_thread is None else in_thread
         self._threads = adapting.DaemonThreads()
         claims = {"filters": False, "scores": score_kind is not None, "citations": citations}
         self._description = ProviderDescription(protocol_version=1, key=key, label=label, capabilities=claims)

@@ -70,14 +70,16 @@ _NUMBERS: Final = st.integers(-1, 1) | st.floats(allow_nan=False, allow_infinity
 _METADATA: Final = st.dictionaries(
     lines(limits.METADATA_KEY_MAX), st.booleans() | _NUMBERS | lines(limits.METADATA_TEXT_MAX), max_size=3
 ) | _fresh(lambda: {str(n): n for n in range(limits.METADATA_ENTRIES_MAX)})
-_REQUIRED: Final[dict[str, SearchStrategy[Any]]] = {
-    "id": lines(limits.RESULT_ID_MAX),
-    "content": TEXT.map(lambda text: content_text(text, limits.CONTENT_MAX) or "0"),
-}
-FIELDS: Final[SearchStrategy[Fields]] = st.fixed_dictionaries(
-    _REQUIRED, optional={"score": _NUMBERS, "source": _SOURCE | st.none(), "metadata": _METADATA}
+REQUIRED_FIELDS: Final[SearchStrategy[Fields]] = st.fixed_dictionaries(
+    {"id": lines(limits.RESULT_ID_MAX), "content": lines(limits.CONTENT_MAX)}
 )
-REQUIRED_FIELDS: Final[SearchStrategy[Fields]] = st.fixed_dictionaries(_REQUIRED)
+FIELDS: Final[SearchStrategy[Fields]] = st.fixed_dictionaries(
+    {
+        "id": lines(limits.RESULT_ID_MAX),
+        "content": TEXT.map(lambda text: content_text(text, limits.CONTENT_MAX) or "0"),
+    },
+    optional={"score": _NUMBERS, "source": _SOURCE | st.none(), "metadata": _METADATA},
+)
 
 
 def _in_python_names(fields: Fields) -> Fields:

@@ -7,9 +7,10 @@ from hypothesis.strategies import SearchStrategy
 
 from knowledge_provider.text import short_text
 
-_Families = tuple[tuple[str, ...], ...]
+Families = tuple[tuple[str, ...], ...]
+"""Samples in groups of a kind."""
 
-_WRITABLE_FAMILIES: Final[_Families] = (
+_WRITABLE_FAMILIES: Final[Families] = (
     tuple("\"'`\\%*?()[]{}<>|&~^:;"),
     ("AND", "NOT a", "(a OR", 'title:"a b"~2', "[1 TO *]", "a^2 -b", "NEAR(a b)", "*:*", "/a.*/"),
     ("' OR '1'='1", "'; DROP TABLE documents; --", "%' --", "1; SELECT"),
@@ -22,7 +23,7 @@ _WRITABLE_FAMILIES: Final[_Families] = (
     ("🙂", "👩\u200d👩\u200d👧", "🏳\ufe0f", "🇺🇳", "1\ufe0f\u20e3"),
 )
 # What normalising takes away or replaces.
-_HOSTILE_FAMILIES: Final[_Families] = (
+_HOSTILE_FAMILIES: Final[Families] = (
     *_WRITABLE_FAMILIES,
     ("\x00", "\x1b[31m", "\x85", "\x7f"),
     ("\t", "\r\n", "\u2028", "\u00a0", "\u3000", "\ufeff"),
@@ -32,20 +33,22 @@ _HOSTILE_FAMILIES: Final[_Families] = (
 )
 
 
-def _fragments(families: _Families) -> SearchStrategy[str]:
-    # By family, so that each kind is as frequent as another. A fragment is nearly always whole when drawn, but a
-    # failure shrinks to the characters in it that matter, from both ends.
-    sizes = st.integers(1, 64)
+def from_families(families: Families) -> SearchStrategy[str]:
+    """One of the samples, each family as often as another, whatever its size."""
     return st.builds(
-        lambda family, number, kept, tail: family[number % len(family)][:kept][-tail:],
+        lambda family, number: family[number % len(family)],
         st.sampled_from(families),
         st.integers(0, max(map(len, families)) - 1),
-        sizes,
-        sizes,
     )
 
 
-def _joined(characters: SearchStrategy[str], families: _Families) -> SearchStrategy[str]:
+def _fragments(families: Families) -> SearchStrategy[str]:
+    # Nearly always whole when drawn, but a failure shrinks to the characters in it that matter, from both ends.
+    sizes = st.integers(1, 64)
+    return st.builds(lambda text, kept, tail: text[:kept][-tail:], from_families(families), sizes, sizes)
+
+
+def _joined(characters: SearchStrategy[str], families: Families) -> SearchStrategy[str]:
     return st.lists(characters | _fragments(families), max_size=8).map("".join)
 
 

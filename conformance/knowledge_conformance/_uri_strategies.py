@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 
+from knowledge_conformance._text_strategies import from_families
 from knowledge_provider import limits
 
 UriKind = Literal["public", "private", "credential"]
@@ -34,28 +35,15 @@ _PRIVATE_IPV4: Final = (
     *("169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "168.63.129.16/32", "224.0.0.0/4", "240.0.0.0/4"),
 )
 _PRIVATE_IPV6: Final = ("::/127", "fc00::/7", "fe80::/10", "ff00::/8", "2001:db8::/32", "fd00:ec2::254/128")
-_PRIVATE_NAMES: Final = (
-    *(
-        "localhost",
-        "intranet",
-        "router.local",
-        "db.internal",
-        "x.home.arpa",
-        "a.test",
-        "a.invalid",
-        "a.example",
-        "a.onion",
-    ),
-    *("nas.lan", "wiki.corp", "a.intranet", "a.private", "a.localdomain", "db.default.svc", "db.service.consul"),
-    *(
-        "metadata.google.internal",
-        "metadata.tencentyun.com",
-        "127.0.0.1.nip.io",
-        "a.sslip.io",
-        "lvh.me",
-        "a.localtest.me",
-    ),
-    *("a..b", "a" * 64 + ".com", "a_b.c0m", "1.2.3.4.5"),
+_PRIVATE_NAMES: Final = from_families(
+    (
+        ("wiki", "router", "db-1"),
+        ("localhost", "router.local", "db.internal", "x.home.arpa", "a.test", "a.invalid", "a.example", "a.onion"),
+        ("nas.lan", "wiki.corp", "a.intranet", "a.private", "a.localdomain", "db.default.svc", "db.service.consul"),
+        ("metadata.google.internal", "metadata.tencentyun.com", "instance-data.ec2.internal"),
+        ("127.0.0.1.nip.io", "a.sslip.io", "lvh.me", "a.localtest.me"),
+        ("a..b", "a" * 64 + ".com", "a_b.c0m", "1.2.3.4.5"),
+    )
 )
 _NOT_PUBLIC: Final = (
     *("", " ", "/relative", "//example.com/x", "www.example.com", "https://", "http:///", "https://[::1", "not a uri"),
@@ -143,8 +131,8 @@ def _called(makers: Iterable[Callable[..., str]], *arguments: st.SearchStrategy[
 
 
 _PRIVATE_HOSTS: Final = (
-    st.sampled_from(_PRIVATE_NAMES)
-    | st.sampled_from(_PRIVATE_NAMES).map(lambda name: f"{name.upper()}.")
+    _PRIVATE_NAMES
+    | _PRIVATE_NAMES.map(lambda name: f"{name.upper()}.")
     | _called(_IPV4_SPELLINGS, _addresses(_PRIVATE_IPV4))
     | _addresses(_PRIVATE_IPV6).map(lambda n: f"[{IPv6Address(n)}]")
 )

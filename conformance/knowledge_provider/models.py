@@ -6,7 +6,7 @@ Knows shapes and MUST rules. Knows no provider, no host and no normalisation: wh
 
 import math
 import re
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -17,13 +17,14 @@ from pydantic import (
     JsonValue,
     StrictBool,
     StrictStr,
+    field_validator,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
 
 from knowledge_provider import limits
 from knowledge_provider.cancel import CancelSignal
-from knowledge_provider.text import has_surrogate, is_blank, short_text
+from knowledge_provider.text import finite_number, has_surrogate, is_a, is_blank, short_text
 
 _KEY: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 
@@ -40,12 +41,27 @@ class _Wire(BaseModel):
     )
 
 
-def _not_blank(text: str) -> str:
-    if is_blank(text):
-        raise ValueError("is blank: it needs at least one visible character")
+def _writable(text: str) -> str:
+    # Clause 5.8.
     if has_surrogate(text):
         raise ValueError("holds a lone surrogate, which cannot be written as UTF-8")
     return text
+
+
+def _not_blank(text: str) -> str:
+    if is_blank(text):
+        raise ValueError("is blank: it needs at least one visible character")
+    return _writable(text)
+
+
+def _query(value: object) -> object:
+    # Clause 3.1. In a validator of the field, so that no mapping type or str subclass leads past rule N5.
+    if not is_a(value, str):
+        raise ValueError("is not a string")
+    query = short_text(value, limits.QUERY_MAX)
+    if not query:
+        raise ValueError("is blank: it needs at least one visible character")
+    return query
 
 
 def _protocol_version(value: object) -> object:
@@ -75,6 +91,16 @@ def _finite_number(value: object) -> object:
     return number
 
 
+def _metadata_value(value: object) -> object:
+    # Clauses 5.6 and 5.7: looked at before coercion, which would turn b"1" into 1 and Decimal("1.5") into 1.5.
+    if is_a(value, str):
+        return _writable(str.__str__(value))
+    if is_a(value, bool) or finite_number(value) is not None:
+        return value
+    raise ValueError("is not a boolean, a finite number or a string")
+
+
+_Writable = Annotated[StrictStr, AfterValidator(_writable)]
 _Text = Annotated[StrictStr, AfterValidator(_not_blank)]
 _Score = Annotated[float, BeforeValidator(_finite_number)]
 MetadataValue = StrictBool | int | float | StrictStr
@@ -105,29 +131,23 @@ class RetrievalRequest(_Wire):
     at most 120 code points and not blank. ``filters``: a JSON object, empty unless the provider claims ``filters``.
     """
 
-    query: str
+    query: Annotated[str, BeforeValidator(_query)]
     top_k: int = Field(default=limits.TOP_K_DEFAULT, ge=limits.TOP_K_MIN, le=limits.TOP_K_MAX, strict=True)
     knowledge_base_ids: tuple[Annotated[_Text, Field(max_length=limits.BASE_ID_MAX)], ...] = Field(
         default=(), max_length=limits.BASES_MAX
     )
     filters: dict[str, JsonValue] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _writable(self) -> Self:
-        # Clause 3.1: no lone surrogates anywhere, or a provider's JSON encoder fails on a "valid" request.
-        if any(has_surrogate(text) for text in _strings(self.filters)):
-            raise ValueError("filters hold a lone surrogate, which cannot be written as UTF-8")
-        return self
-
-    @model_validator(mode="before")
+    @field_validator("filters")
     @classmethod
-    def _normal_query(cls, data: Any) -> Any:
-        if type(data) is not dict or type(data.get("query")) is not str:
-            return data
-        query = short_text(data["query"], limits.QUERY_MAX)
-        if not query:
-            raise ValueError("query is blank: it needs at least one visible character")
-        return {**data, "query": query}
+    def _writable_filters(cls, filters: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        # Clause 3.1: or a provider's JSON encoder fails on a "valid" request.
+        for leaf in _leaves(filters):
+            if has_surrogate(leaf):
+                raise ValueError("hold a lone surrogate, which cannot be written as UTF-8")
+            if isinstance(leaf, int | float) and not isinstance(leaf, bool) and finite_number(leaf) is None:
+                raise ValueError("hold a number that JSON has no form for, or that no float holds")
+        return filters
 
 
 class RetrievalContext(_Wire):
@@ -151,11 +171,11 @@ class Source(_Wire):
     ``uri`` is public HTTP(S) or absent; a private place goes into ``id`` and ``locator`` (clause 6.2).
     """
 
-    id: StrictStr | None = None
-    title: StrictStr | None = None
-    uri: StrictStr | None = None
-    mime_type: StrictStr | None = None
-    locator: StrictStr | None = None
+    id: _Writable | None = None
+    title: _Writable | None = None
+    uri: _Writable | None = None
+    mime_type: _Writable | None = None
+    locator: _Writable | None = None
 
 
 class RetrievalResult(_Wire):
@@ -168,7 +188,7 @@ class RetrievalResult(_Wire):
     content: _Text
     score: _Score | None = None
     source: Source | None = None
-    metadata: dict[StrictStr, MetadataValue] = Field(default_factory=dict)
+    metadata: dict[_Writable, Annotated[MetadataValue, BeforeValidator(_metadata_value)]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -188,17 +208,17 @@ def _without_nulls(data: Any) -> Any:
     return {name: value for name, value in data.items() if value is not None} if type(data) is dict else data
 
 
-def _strings(value: JsonValue) -> list[str]:
-    """Every string in a JSON value, keys included; iterative, since depth is the caller's choice."""
-    found: list[str] = []
+def _leaves(value: JsonValue) -> list[JsonValue]:
+    """Every scalar in a JSON value, keys included; iterative, since depth is the caller's choice."""
+    found: list[JsonValue] = []
     waiting: list[JsonValue] = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, str):
-            found.append(item)
-        elif isinstance(item, list):
+        if isinstance(item, list):
             waiting.extend(item)
         elif isinstance(item, dict):
-            found.extend(item)
+            waiting.extend(item.keys())
             waiting.extend(item.values())
+        else:
+            found.append(item)
     return found

@@ -157,7 +157,7 @@ def test_forty_hung_calls_in_a_row_end_in_time_and_leave_a_bounded_number_of_thr
 
     outcomes = asyncio.run(main())
     assert [code for code, _ in outcomes] == ["knowledge_timeout"] * 32 + ["knowledge_unavailable"] * 8
-    assert max(seconds for _, seconds in outcomes) < 0.3
+    assert max(seconds for _, seconds in outcomes) < 1
     assert len(_calls_under_way()) == 32
 
 

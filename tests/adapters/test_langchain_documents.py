@@ -75,10 +75,12 @@ def test_scores_are_claimed_over_a_store_alone(kind: Any) -> None:
         (subjects.in_memory_store().as_retriever(), {"score_kind": "similarity"}),
         (subjects.in_memory_store(), {"score_kind": "cosine"}),
         (object(), {}),
+        (Answering([]), {"in_thread": True}),
+        (SimpleNamespace(invoke=len), {"in_thread": False}),
     ],
 )
-def test_what_a_number_means_is_never_guessed(target: object, options: dict[str, Any]) -> None:
-    """A store without ``score_kind``, a retriever with one and an unknown kind are refused when composed."""
+def test_neither_what_a_number_means_nor_how_to_ask_is_guessed(target: object, options: dict[str, Any]) -> None:
+    """A target that cannot be asked so is refused when it is composed, not at the first turn."""
     with pytest.raises(TypeError, match="wanted: for a vector store"):
         over(target, **options)
 

@@ -86,7 +86,7 @@ def test_hung_calls_end_at_the_deadline_and_then_are_refused_at_once(hang: Calla
 
     async def outcome() -> str:
         try:
-            await asyncio.wait_for(threads.run(_signal(0.02), hang), 0.3)
+            await asyncio.wait_for(threads.run(_signal(0.02), hang), 1)
         except KnowledgeError as error:
             return error.code
         return "answered"
