@@ -29,7 +29,7 @@ class InProcess:
         self._patient = patient
         self._thread: _WorkerThread | None = None
         self._last_call: str | None = None
-        self.calls = 0
+        self.calls: int = 0
 
     def start(self) -> None:
         """Start the thread."""

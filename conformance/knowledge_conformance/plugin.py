@@ -39,8 +39,8 @@ class Door:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         try:
-            self.targets = tuple(dict.fromkeys(check_name(name) for name in config.getoption("provider")))
-            self.settings = self._settings()
+            self.targets: tuple[str, ...] = tuple(dict.fromkeys(check_name(name) for name in config.getoption("provider")))
+            self.settings: Settings = self._settings()
         except (SettingsError, TargetError) as error:
             raise pytest.UsageError(str(error)) from None
         self.runs: dict[str, Run] = {}

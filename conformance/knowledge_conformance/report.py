@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,7 +19,7 @@ from knowledge_provider import PROTOCOL_VERSION
 class CheckReport(BaseModel):
     """One check with its outcome and evidence; texts are one line, or null."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
     id: str
     level: Level
@@ -38,7 +38,7 @@ class CheckReport(BaseModel):
 class Report(BaseModel):
     """A run on one target. The same provider gives the same bytes."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
     kit: str
     protocol: int

@@ -1,6 +1,7 @@
 """What came of a check, as frozen values; knows no check, provider or way of showing it."""
 
 from enum import StrEnum
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -29,7 +30,7 @@ class CheckResult(BaseModel):
     outcome that is not a failure.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
     id: str
     outcome: CheckOutcome

@@ -47,7 +47,7 @@ class Run:
     """
 
     def __init__(self, target: str | Target, settings: Settings, *, in_process: bool = False, share: int = 1) -> None:
-        self.name = target if isinstance(target, str) else target.name
+        self.name: str = target if isinstance(target, str) else target.name
         self.settings = settings
         self.results: dict[str, CheckResult] = {}
         self._max_calls = settings.max_calls // share

@@ -30,7 +30,6 @@ class ProviderRaisedError(Exception):
         super().__init__(f"{show_error(error)}{raised_at(error)}")
         self.where = where
         self.hint = hint
-        self.__cause__ = error
 
 
 class Surveyor(Protocol):
@@ -59,8 +58,8 @@ class Subject:
     ) -> None:
         self.provider = provider
         self.settings = settings
-        self.calls = 0
-        self.observations = 0
+        self.calls: int = 0
+        self.observations: int = 0
         self.transcript: deque[str] = deque(maxlen=TRANSCRIPT_MAX)
         self.shown: str | None = None
         self._allowed = allowed

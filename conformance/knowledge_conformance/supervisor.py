@@ -48,7 +48,7 @@ class Supervisor:
         self._settings = settings
         self._child: _Child | None = None
         self._last_call: str | None = None
-        self.calls = 0
+        self.calls: int = 0
 
     def start(self) -> None:
         """Start the child without waiting for it, so that it loads while the caller does other things."""

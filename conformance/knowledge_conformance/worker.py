@@ -122,13 +122,13 @@ class Opened:
     """One provider with the loop that it lives on; raises ``TargetError`` when it cannot be opened."""
 
     def __init__(self, target: Target) -> None:
-        self.instance = target.instance
+        self.instance: bool = target.instance
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda _loop, _context: None)
         self._stack = AsyncExitStack()
         asyncio.set_event_loop(self._loop)
         try:
-            self.provider = self.run(open_provider(target, self._stack))
+            self.provider: Any = self.run(open_provider(target, self._stack))
         except BaseException as error:
             self.wind_down()
             if isinstance(error, TargetError):

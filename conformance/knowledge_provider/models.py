@@ -6,7 +6,7 @@ Knows shapes and MUST rules. Knows no provider, no host and no normalisation: wh
 
 import math
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -32,7 +32,7 @@ _KEY: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 class _Wire(BaseModel):
     # Wire names are camelCase, Python names snake_case, and a provider may use either. Inputs stay out of error
     # messages: they may hold a query, a document or a key.
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True,
         alias_generator=to_camel,
         populate_by_name=True,
@@ -156,7 +156,7 @@ class RetrievalContext(_Wire):
     Identity comes from here alone, never from the request.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
 
     owner_id: _Text
     session_id: StrictStr = ""

@@ -1,6 +1,6 @@
 """What a host hands to its agent: ``Outcome`` and ``Citation``; knows shapes only, no rule that fills them."""
 
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,7 +15,7 @@ NOTICE: Final = (
 
 class _Frozen(BaseModel):
     # Outcomes use snake_case on the wire.
-    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
 
 class Citation(_Frozen):

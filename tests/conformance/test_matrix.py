@@ -1,7 +1,6 @@
-"""The kit against the catalogue of faults and the conformant providers: each fault trips its checks, nothing else does."""
+"""The kit against every fault and every conformant provider: a fault trips its checks, and nothing else does."""
 
 import importlib
-import inspect
 from collections.abc import Callable
 from itertools import cycle
 from typing import Any
@@ -18,6 +17,7 @@ from knowledge_conformance.verdict import Verdict
 from knowledge_fakes.conformant import CONFORMANT, Conformant
 from knowledge_fakes.faults import FAULTS, Fault
 from knowledge_provider import limits
+
 HOLDS = {CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE}
 TRIPPED = {CheckOutcome.FAILED, CheckOutcome.ERRORED, CheckOutcome.ADVISORY, CheckOutcome.KIT_ERROR}
 HARMLESS = [fault for fault in FAULTS.values() if not fault.lethal]

@@ -134,7 +134,10 @@ def put_source(row: Row, **fields: Any) -> Row:
 def rows_of(answer: Any) -> list[Row]:
     """The results of a sound answer as dictionaries of the caller's own."""
     rows = answer["results"] if isinstance(answer, Mapping) else answer
-    return [row.model_dump(by_alias=True, exclude_none=True) if isinstance(row, RetrievalResult) else {**row} for row in rows]
+    return [
+        row.model_dump(by_alias=True, exclude_none=True) if isinstance(row, RetrievalResult) else {**row}
+        for row in rows
+    ]
 
 
 def put_rows(answer: Any, rows: list[Any]) -> Any:

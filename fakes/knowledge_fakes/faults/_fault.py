@@ -1,4 +1,4 @@
-"""``Fault``: one mistake as a wrapper and the data that tells what catches it; knows no particular mistake and no kit."""
+"""``Fault``: one mistake as a wrapper, with what catches it as data; knows no particular mistake and no kit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

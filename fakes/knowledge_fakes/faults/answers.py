@@ -4,14 +4,12 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import count
 from typing import Any
 
 from knowledge_fakes.faults._changing import (
     Row,
     answering,
     claiming,
-    put_rows,
     rows_of,
     with_each,
     with_last,
@@ -36,15 +34,13 @@ class VendorFloat(float):
 class VendorText(str):
     """A text that marks itself as safe for a template."""
 
-    __slots__ = ()
-
 
 # Clause 5.1: the container.
 
 
 @fault("KP-501", fragment="generator object")
 def generator_answer(sound: Any) -> Any:
-    """retrieve yields its results one by one, and a host that wants a list reads none of them."""
+    """retrieve() yields its results one by one, and a host that wants a list reads none of them."""
     return answering(sound, lambda answer, _request: (row for row in rows_of(answer)))
 
 
@@ -56,13 +52,13 @@ def answer_under_another_key(sound: Any) -> Any:
 
 @fault("KP-501", fragment="None")
 def answer_is_forgotten(sound: Any) -> Any:
-    """retrieve ends without return."""
+    """retrieve() ends without return."""
     return answering(sound, lambda _answer, _request: None)
 
 
 @fault("KP-501", fragment="a mapping whose results are {")
 def results_by_id(sound: Any) -> Any:
-    """results is a dictionary by id instead of a list, so the ranking is lost and a host reads nothing."""
+    """The results are a dictionary by id instead of a list, so the ranking is lost and a host reads nothing."""
     return answering(sound, lambda answer, _request: {"results": {row["id"]: row for row in rows_of(answer)}})
 
 
@@ -191,7 +187,7 @@ def distance_as_score(sound: Any) -> Any:
 
 @fault("KP-510", "KP-603", fragment="'handbook.pdf'")
 def source_is_a_name(sound: Any) -> Any:
-    """source is a file's name instead of a mapping."""
+    """The source is a file's name instead of a mapping."""
     return with_each(sound, lambda row: {**row, "source": "handbook.pdf"})
 
 

@@ -21,7 +21,7 @@ def misnamed_retrieve(sound: Any) -> Any:
 
 @fault("KP-101", fragment="retrieve to take 2 positional arguments")
 def keyword_only_arguments(sound: Any) -> Any:
-    """retrieve takes its arguments by keyword only, and a host passes them by position."""
+    """retrieve() takes its arguments by keyword only, and a host passes them by position."""
 
     def retrieve(*, request: RetrievalRequest, context: RetrievalContext) -> Any:
         return sound.retrieve(request, context)
@@ -31,13 +31,13 @@ def keyword_only_arguments(sound: Any) -> Any:
 
 @fault("KP-101", fragment="a callable health, or none")
 def health_is_a_value(sound: Any) -> Any:
-    """health is an attribute and not a method, so a status page fails when it calls it."""
+    """health() is an attribute and not a method, so a status page fails when it calls it."""
     return Changed(sound, health={"status": "ready"})
 
 
 @fault("KP-102", fragment="a coroutine function")
 def async_describe(sound: Any) -> Any:
-    """describe is an async def, and a host composes itself where nothing can be awaited."""
+    """describe() is an async def, and a host composes itself where nothing can be awaited."""
 
     async def describe() -> Any:
         return sound.describe()
@@ -47,13 +47,13 @@ def async_describe(sound: Any) -> Any:
 
 @fault("KP-102", fragment="a mapping or a ProviderDescription")
 def description_is_json_text(sound: Any) -> Any:
-    """describe answers JSON text instead of a mapping, so a host can read none of it."""
+    """describe() answers JSON text instead of a mapping, so a host can read none of it."""
     return describing(sound, json.dumps)
 
 
 @fault("KP-102", fragment="ConnectionError: not connected yet")
 def describe_needs_a_connection(sound: Any) -> Any:
-    """describe raises until the back end was reached once, so a host cannot be composed while it is down."""
+    """describe() raises until the back end was reached once, so a host cannot be composed while it is down."""
 
     def describe() -> Any:
         raise ConnectionError("not connected yet")
@@ -63,13 +63,13 @@ def describe_needs_a_connection(sound: Any) -> Any:
 
 @fault("KP-103", fragment="True")
 def version_is_true(sound: Any) -> Any:
-    """protocolVersion is True, which equals 1 in Python and is no version."""
+    """The protocol version is True, which equals 1 in Python and is no version."""
     return describing(sound, lambda said: {**said, "protocolVersion": True})
 
 
 @fault("KP-103", fragment="'1'")
 def version_is_text(sound: Any) -> Any:
-    """protocolVersion is the text "1", as it came out of an environment variable."""
+    """The protocol version is the text "1", as it came out of an environment variable."""
     return describing(sound, lambda said: {**said, "protocolVersion": "1"})
 
 
@@ -81,7 +81,7 @@ def version_is_missing(sound: Any) -> Any:
 
 @fault("KP-103", fragment="2")
 def version_is_the_packages(sound: Any) -> Any:
-    """protocolVersion is the version of the author's own package."""
+    """The protocol version is the version of the author's own package."""
     return describing(sound, lambda said: {**said, "protocolVersion": 2})
 
 
@@ -135,7 +135,7 @@ def capability_is_text(sound: Any) -> Any:
 
 @fault("KP-109", fragment="['scores', 'citations']")
 def capabilities_are_a_list(sound: Any) -> Any:
-    """capabilities is a list of names instead of a mapping to booleans."""
+    """The capabilities are a list of names instead of a mapping to booleans."""
     return describing(sound, lambda said: {**said, "capabilities": ["scores", "citations"]})
 
 
@@ -148,14 +148,14 @@ def many_capabilities(sound: Any) -> Any:
 
 @fault("KP-111", fragment="after the caller had changed the first answer")
 def shared_description(sound: Any) -> Any:
-    """describe gives its one dictionary away, so a caller's change is what everyone sees from then on."""
+    """describe() gives its one dictionary away, so a caller's change is what everyone sees from then on."""
     kept = described(sound)
     return Changed(sound, describe=lambda: kept)
 
 
 @fault("KP-111", fragment="the same description again")
 def shared_capabilities(sound: Any) -> Any:
-    """describe copies its dictionary, but not the one inside it."""
+    """describe() copies its dictionary, but not the one inside it."""
     kept = described(sound)
     return Changed(sound, describe=lambda: dict(kept))
 
@@ -169,7 +169,7 @@ def counting_description(sound: Any) -> Any:
 
 @fault("KP-112", fragment="the events open")
 def description_from_a_file(sound: Any) -> Any:
-    """describe reads its settings file each time, on the event loop, while audio is playing."""
+    """describe() reads its settings file each time, on the event loop, while audio is playing."""
 
     def read(said: dict[str, Any]) -> dict[str, Any]:
         Path(os.devnull).read_bytes()
@@ -180,7 +180,7 @@ def description_from_a_file(sound: Any) -> Any:
 
 @fault("KP-112", fragment="an answer in under 50 ms")
 def slow_description(sound: Any) -> Any:
-    """describe asks the back end for its version each time, and the host's loop waits for it."""
+    """describe() asks the back end for its version each time, and the host's loop waits for it."""
 
     def wait(said: dict[str, Any]) -> dict[str, Any]:
         time.sleep(0.055)
@@ -191,4 +191,3 @@ def slow_description(sound: Any) -> Any:
 
 def _without(name: str, said: dict[str, Any]) -> dict[str, Any]:
     return {other: value for other, value in said.items() if other != name}
-

@@ -12,25 +12,25 @@ from knowledge_provider import RetrievalContext, RetrievalRequest
 
 @fault("KP-201", fragment="status 'ok'")
 def health_says_ok(sound: Any) -> Any:
-    """health answers "ok", which is none of the four words, so a host reads it as a failure."""
+    """health() answers "ok", which is none of the four words, so a host reads it as a failure."""
     return Changed(sound, health=lambda: {"status": "ok"})
 
 
 @fault("KP-201", fragment="status 'READY'")
 def health_in_capitals(sound: Any) -> Any:
-    """health answers the name of an enumeration's member instead of its value."""
+    """health() answers the name of an enumeration's member instead of its value."""
     return Changed(sound, health=lambda: {"status": "READY"})
 
 
 @fault("KP-201", fragment="True")
 def health_is_a_boolean(sound: Any) -> Any:
-    """health answers True, as the vendor's ping does."""
+    """health() answers True, as the vendor's ping does."""
     return Changed(sound, health=lambda: True)
 
 
 @fault("KP-202", fragment="ConnectionRefusedError")
 def health_raises(sound: Any) -> Any:
-    """health lets the back end's exception out, so a status page shows a broken host instead of a provider that is down."""
+    """health() lets the back end's exception out, so a status page shows a broken host and not a provider that is down."""
 
     def health() -> Any:
         raise ConnectionRefusedError(111, "Connection refused")
@@ -40,7 +40,7 @@ def health_raises(sound: Any) -> Any:
 
 @fault("KP-202", fragment="no answer")
 def health_hangs(sound: Any) -> Any:
-    """health waits for a back end that never answers, and the whole status page with it."""
+    """health() waits for a back end that never answers, and the whole status page with it."""
 
     async def health() -> Any:
         await asyncio.Event().wait()
@@ -69,7 +69,7 @@ def health_message_is_an_exception(sound: Any) -> Any:
 
 @fault("KP-204", fragment="RuntimeError: the pool is closed already")
 def second_close_raises(sound: Any) -> Any:
-    """close raises when it is called again, and hides the error for which a host closed early."""
+    """close() raises when it is called again, and hides the error for which a host closed early."""
     closings = count(1)
 
     async def close() -> None:
@@ -82,7 +82,7 @@ def second_close_raises(sound: Any) -> Any:
 
 @fault("KP-204", "KP-205", fragment="AttributeError")
 def close_raises(sound: Any) -> Any:
-    """close uses a client that is made at the first search, and raises when there was none."""
+    """close() uses a client that is made at the first search, and raises when there was none."""
 
     async def close() -> None:
         raise AttributeError("'NoneType' object has no attribute 'aclose'")
@@ -92,7 +92,7 @@ def close_raises(sound: Any) -> Any:
 
 @fault("KP-204", fragment="no answer", settings={"timeout": 0.5})
 def second_close_hangs(sound: Any) -> Any:
-    """close waits for a worker to end, and the second time it waits for one that ended already."""
+    """close() waits for a worker to end, and the second time it waits for one that ended already."""
     closings = count(1)
 
     async def close() -> None:

@@ -4,6 +4,7 @@ A ``lethal`` one may not run in a process that anyone needs.
 """
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import re
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, Final
 
-from knowledge_fakes.faults._changing import Changed, answering, ask, describing, doing, rows_of, settled
+from knowledge_fakes.faults._changing import Changed, answering, ask, describing, doing, settled
 from knowledge_fakes.faults._fault import fault
 from knowledge_provider import RetrievalContext, RetrievalRequest
 
@@ -31,7 +32,7 @@ class Abort(BaseException):
 
 @fault("KP-301", fragment="no answer", settings=_SOON)
 def hangs_for_ever(sound: Any) -> Any:
-    """retrieve waits for an answer that never comes, and has no time-out of its own."""
+    """retrieve() waits for an answer that never comes, and has no time-out of its own."""
 
     async def retrieve(_request: RetrievalRequest, _context: RetrievalContext) -> Any:
         await asyncio.Event().wait()
@@ -41,39 +42,37 @@ def hangs_for_ever(sound: Any) -> Any:
 
 @fault("KP-301", fragment="still running after it was cancelled", settings=_SOON, lethal=True)
 def swallows_cancellation_for_ever(sound: Any) -> Any:
-    """retrieve tries again for ever, and takes a cancellation for one more failure."""
+    """retrieve() tries again for ever, and takes a cancellation for one more failure."""
 
     async def retrieve(_request: RetrievalRequest, _context: RetrievalContext) -> Any:
         while True:
-            try:
+            with contextlib.suppress(BaseException):
                 await asyncio.sleep(3600)
-            except BaseException:  # noqa: BLE001 - the mistake
-                continue
 
     return Changed(sound, retrieve=retrieve)
 
 
 @fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
 def blocks_the_loop(sound: Any) -> Any:
-    """retrieve waits in a synchronous call that never returns, and the event loop with it."""
+    """retrieve() waits in a synchronous call that never returns, and the event loop with it."""
     return _on_the_loop(sound, lambda _request: time.sleep(3600))
 
 
 @fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
 def busy_loop(sound: Any) -> Any:
-    """retrieve polls in a loop without a pause."""
+    """retrieve() polls in a loop without a pause."""
     return _on_the_loop(sound, lambda _request: _spin())
 
 
 @fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
 def loop_inside_c(sound: Any) -> Any:
-    """retrieve consumes an endless iterator in C code, where no other thread runs any more, nor a signal's handler."""
+    """retrieve() consumes an endless iterator in C code, where no other thread runs any more and no signal's handler."""
     return _on_the_loop(sound, lambda _request: sum(iter(int, 1)))
 
 
 @fault("KP-301", fragment="Abort", lethal=True)
 def raises_past_exception(sound: Any) -> Any:
-    """retrieve raises a BaseException, which no except Exception of a host catches."""
+    """retrieve() raises a BaseException, which no except Exception of a host catches."""
     return doing(sound, lambda _request: _raise(Abort("the session is gone")))
 
 
@@ -85,13 +84,13 @@ def exits(sound: Any) -> Any:
 
 @fault("KP-301", fragment="KeyboardInterrupt", lethal=True)
 def raises_keyboard_interrupt(sound: Any) -> Any:
-    """retrieve raises KeyboardInterrupt, as if the user had stopped the host."""
+    """retrieve() raises KeyboardInterrupt, as if the user had stopped the host."""
     return doing(sound, lambda _request: _raise(KeyboardInterrupt()))
 
 
 @fault("KP-301", fragment="RecursionError")
 def endless_recursion(sound: Any) -> Any:
-    """retrieve calls itself to try again, without an end."""
+    """retrieve() calls itself to try again, without an end."""
 
     def again() -> Any:
         return again()
@@ -165,25 +164,25 @@ def goes_into_the_background(sound: Any) -> Any:
 
 @fault("KP-102", fragment="exit status 3", lethal=True)
 def describe_ends_the_process(sound: Any) -> Any:
-    """describe ends the process when a setting is missing."""
+    """describe() ends the process when a setting is missing."""
     return describing(sound, lambda _said: os._exit(3))
 
 
 @fault("KP-102", fragment="nothing for", settings=_SOON, lethal=True)
 def describe_never_returns(sound: Any) -> Any:
-    """describe asks the back end in a synchronous call without a time-out."""
+    """describe() asks the back end in a synchronous call without a time-out."""
     return describing(sound, lambda _said: time.sleep(3600))
 
 
 @fault("KP-202", fragment="SIGKILL", lethal=True)
 def health_kills_the_process(sound: Any) -> Any:
-    """health starts a probe that kills its process group, in which the host is."""
+    """health() starts a probe that kills its process group, in which the host is."""
     return Changed(sound, health=lambda: os.kill(os.getpid(), signal.SIGKILL))
 
 
 @fault("KP-204", fragment="SIGSEGV", lethal=True)
 def second_close_crashes(sound: Any) -> Any:
-    """close frees a handle of an extension module, and the second time it is free already."""
+    """close() frees a handle of an extension module, and the second time it is free already."""
     closings = count(1)
 
     async def close() -> None:
@@ -211,7 +210,12 @@ def catastrophic_expression(sound: Any) -> Any:
 def thirtieth_call_is_killed(sound: Any) -> Any:
     """Each call leaks what it read, and after some thirty of them the system kills the process."""
     calls = count(1)
-    return doing(sound, lambda _request: next(calls) == 30 and os.kill(os.getpid(), signal.SIGKILL))
+
+    def act(_request: RetrievalRequest) -> None:
+        if next(calls) == 30:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return doing(sound, act)
 
 
 def _on_the_loop(sound: Any, act: Callable[[RetrievalRequest], object]) -> Changed:

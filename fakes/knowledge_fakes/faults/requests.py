@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from knowledge_fakes.faults._changing import Asked, answering, asking, doing, put_rows, rows_of
 from knowledge_fakes.faults._fault import fault
@@ -15,7 +15,7 @@ _MANY: Final = {"examples": 100}
 
 @fault("KP-301", fragment="NotImplementedError")
 def retrieve_is_not_written(sound: Any) -> Any:
-    """retrieve is there and raises NotImplementedError."""
+    """retrieve() is there and raises NotImplementedError."""
 
     def act(_request: RetrievalRequest) -> None:
         raise NotImplementedError
@@ -25,7 +25,7 @@ def retrieve_is_not_written(sound: Any) -> Any:
 
 @fault("KP-301", fragment="TypeError")
 def expects_a_dictionary(sound: Any) -> Any:
-    """retrieve reads request["query"], and a request is an object with attributes."""
+    """retrieve() reads request["query"], and a request is an object with attributes."""
 
     def act(request: Any) -> None:
         request["query"]
@@ -159,13 +159,14 @@ def nothing_found_is_an_error(sound: Any) -> Any:
 @fault("KP-307", fragment="KeyError")
 def unknown_base_is_a_key_error(sound: Any) -> Any:
     """A knowledge base is looked up in a dictionary, and one that is not there raises KeyError."""
-    return doing(sound, lambda request: [{}[base] for base in request.knowledge_base_ids])
+    collections: dict[str, object] = {}
+    return doing(sound, lambda request: [collections[base] for base in request.knowledge_base_ids])
 
 
 @fault("KP-307", fragment="AttributeError")
 def nested_filters_raise(sound: Any) -> Any:
     """Filters are taken for texts, so a list or a nested one raises in the middle of their translation."""
-    return doing(sound, lambda request: [value.casefold() for value in request.filters.values()])
+    return doing(sound, lambda request: [cast("str", value).casefold() for value in request.filters.values()])
 
 
 @fault("KP-308", fragment="another request")
@@ -188,7 +189,7 @@ def top_k_raised_in_place(sound: Any) -> Any:
 
 @fault("KP-308", fragment="another context")
 def owner_written_into_the_context(sound: Any) -> Any:
-    """The owner is replaced in the host's context by the back end's own name for them, for all later calls of the turn."""
+    """The owner is replaced in the host's context by the back end's name for them, for every later call of the turn."""
 
     def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
         object.__setattr__(context, "owner_id", f"user:{context.owner_id}")

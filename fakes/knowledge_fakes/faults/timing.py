@@ -6,7 +6,7 @@ They are about async code, so a synchronous provider becomes one that works in a
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def cancellation_becomes_an_answer(sound: Any) -> Any:
         try:
             await asyncio.sleep(0)
             return await ask(sound, request, context)
-        except BaseException:  # noqa: BLE001 - the mistake
+        except BaseException:  # the mistake
             return []
 
     return Changed(sound, retrieve=retrieve)
