@@ -13,7 +13,7 @@ SUBJECTS = ("vector_store", "keyword_retriever", "async_retriever")
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_the_adapter_is_conformant(subject: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_adapter_is_conformant(subject: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every check passes or does not concern the adapter; it takes no advice either."""
     monkeypatch.setattr(sys, "path", [str(Path(__file__).parent), *sys.path])
     report = Run(f"langchain_subjects:{subject}", Settings()).all()

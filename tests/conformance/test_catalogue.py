@@ -15,39 +15,39 @@ CLAUSES = {f"{section}.{at}" for section, last in enumerate((9, 4, 8, 5, 11, 4, 
 ids = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
 
 
-def test_the_requirement_set_is_frozen():
+def test_the_requirement_set_is_frozen() -> None:
     """A check of requirements 1.0 keeps its id, clause, level and facet for ever, and none comes or goes."""
     now = {check.id: [check.clause, check.level, check.facet] for check in CHECKS if check.since == REQUIREMENTS}
     assert now == FROZEN
 
 
-def test_ids_are_unique():
+def test_ids_are_unique() -> None:
     """An id stands for one check."""
     assert len(BY_ID) == len(CHECKS)
 
 
-def test_every_clause_about_providers_has_a_check_or_a_reason():
+def test_every_clause_about_providers_has_a_check_or_a_reason() -> None:
     """Nothing in sections 1 to 7 is passed over in silence, and nothing is said about a clause that does not exist."""
     spoken = {check.clause for check in CHECKS} | {clause.split()[0] for clause in NOT_TESTED}
     assert spoken == CLAUSES
 
 
 @ids
-def test_an_id_tells_its_section(check: Check):
+def test_an_id_tells_its_section(check: Check) -> None:
     """KP-304 is about section 3."""
     assert re.fullmatch(r"KP-[1-9]\d\d", check.id)
     assert check.id[3] == check.clause[0]
 
 
 @ids
-def test_prerequisites_run_first(check: Check):
+def test_prerequisites_run_first(check: Check) -> None:
     """A check comes after what it needs, so that one root cause gives one red line."""
     order = [each.id for each in CHECKS]
     assert all(order.index(needed) < order.index(check.id) for needed in check.needs)
 
 
 @ids
-def test_a_check_says_what_it_is_about(check: Check):
+def test_a_check_says_what_it_is_about(check: Check) -> None:
     """The title is one sentence on one line; the rationale is there."""
     assert check.title.endswith(".")
     assert len(check.title) <= 120
@@ -55,19 +55,19 @@ def test_a_check_says_what_it_is_about(check: Check):
 
 
 @ids
-def test_a_should_never_blocks_a_must(check: Check):
+def test_a_should_never_blocks_a_must(check: Check) -> None:
     """What is only recommended cannot keep a requirement from being looked at."""
     if check.level is Level.MUST:
         assert all(BY_ID[needed].level is Level.MUST for needed in check.needs)
 
 
-def test_closing_checks_come_last():
+def test_closing_checks_come_last() -> None:
     """On a provider that lives for the whole run nothing can be asked after them."""
     closes = [check.closes for check in CHECKS]
     assert closes == sorted(closes)
 
 
-def test_the_default_budget_holds_every_check():
+def test_the_default_budget_holds_every_check() -> None:
     """With the default settings nothing has to be left out."""
     settings = Settings()
     assert sum(check.calls_allowed(settings) for check in CHECKS) <= settings.max_calls
