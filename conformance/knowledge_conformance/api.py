@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from knowledge_conformance.report import Report
-from knowledge_conformance.run import Run
+from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target, importable_name, target_of
 from knowledge_conformance.terminal import failure_lines, failures, verdict_lines

@@ -6,6 +6,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any, Final
 
+from knowledge_conformance.plain import is_a
 from knowledge_conformance.render import show, show_error
 from knowledge_provider import RetrievalContext, RetrievalRequest, RetrievalResult, Source
 
@@ -71,18 +72,18 @@ def show_request(request: RetrievalRequest) -> str:
 
 def results_of(response: object) -> list[Any] | None:
     """The items of an answer by rule N1, or None when it has no such list; never runs the answer's own code."""
-    held = dict.get(response, "results") if isinstance(response, dict) else response
-    if isinstance(held, list):
+    held = (as_dict(response) or {}).get("results") if is_a(response, dict) else response
+    if is_a(held, list):
         return held
-    return list(tuple.__iter__(held)) if isinstance(held, tuple) else None
+    return list(tuple.__iter__(held)) if is_a(held, tuple) else None
 
 
 def as_dict(item: object) -> dict[str, Any] | None:
     """An item's own fields, present and not null: of a ``dict``, or of the contract's model; None of anything else."""
     if type(item) is RetrievalResult:
         fields = {name: getattr(item, name) for name in RetrievalResult.model_fields}
-    elif isinstance(item, dict):
-        fields = dict(dict.items(item))
+    elif is_a(item, dict):
+        fields = dict.copy(item)  # looks up no key, whose own __eq__ would run
     else:
         return None
     return {name: value for name, value in fields.items() if type(name) is str and value is not None}

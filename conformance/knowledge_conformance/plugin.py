@@ -15,7 +15,7 @@ from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.check import Check
 from knowledge_conformance.report import Report, make_report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
-from knowledge_conformance.run import Run
+from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings, SettingsError, override, read_settings
 from knowledge_conformance.target import TargetError, check_name
 from knowledge_conformance.terminal import check_line, failure_lines, note_lines, verdict_lines

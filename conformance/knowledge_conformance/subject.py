@@ -128,7 +128,7 @@ class Subject:
         context = context or self.context()
         self._count(show_request(request), self.settings.timeout)
         ending = await calls.call(
-            self.provider.retrieve,
+            self.member("retrieve"),
             request,
             context,
             seconds=self.settings.timeout,
@@ -142,22 +142,22 @@ class Subject:
 
     async def health(self) -> calls.Ending:
         """One call of ``health``, with a signal when it takes one (clause 2.1)."""
+        health = self.member("health")
         self._count("health()", limits.HEALTH_SECONDS)
-        health = self.provider.health
         arguments = (CancelSignal(),) if calls.takes_argument(health) else ()
         return await calls.call(health, *arguments, seconds=limits.HEALTH_SECONDS)
 
     async def close(self) -> calls.Ending:
         """One call of ``close()``; an ending that hung is a ``Violation``."""
         self._count("close()", self.settings.timeout)
-        ending = await calls.call(self.provider.close, seconds=self.settings.timeout)
+        ending = await calls.call(self.member("close"), seconds=self.settings.timeout)
         self._refuse_hang(ending, "close()", self.settings.timeout)
         return ending
 
     def start(self, request: RetrievalRequest, context: RetrievalContext) -> "asyncio.Task[Any]":
         """A call of ``retrieve`` as a task of the check's own, for checks that cancel it or watch it."""
         self._count(show_request(request), self.settings.timeout)
-        return asyncio.ensure_future(calls.shielded(self.provider.retrieve, request, context))
+        return asyncio.ensure_future(calls.shielded(self.member("retrieve"), request, context))
 
     def _count(self, shown: str, seconds: float) -> None:
         if self.calls >= self._allowed:

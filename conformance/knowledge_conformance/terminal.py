@@ -25,7 +25,8 @@ def failure_lines(result: CheckResult | CheckReport, target: str) -> Iterator[st
         ("hint", result.hint),
         ("why", " ".join(check.rationale.split())),
         ("more", f"knowledge-kit explain {check.id}"),
-        ("again", f"pytest --provider={target} provider::{check.id}"),
+        # A lambda or a local function has no name that a command line could give.
+        ("again", None if "<" in target else f"pytest --provider={target} provider::{check.id}"),
     )
     for label, text in fields:
         if text:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from knowledge_conformance.results import CheckOutcome
-from knowledge_conformance.run import Run
+from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 
 SUBJECTS = ("vector_store", "keyword_retriever", "async_retriever")

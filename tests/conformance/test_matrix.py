@@ -10,7 +10,7 @@ import pytest
 from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.results import CheckOutcome, CheckResult
-from knowledge_conformance.run import Run
+from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target, load
 from knowledge_conformance.verdict import Verdict
