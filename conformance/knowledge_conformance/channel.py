@@ -16,7 +16,13 @@ KEY_BYTES: Final = 32
 FRAME_MAX: Final = 1 << 20
 """The longest line that is waited for; evidence is bounded, so the kit's own frames are far below it."""
 
+CHANNEL_LOST: Final = 121
+KIT_LOST: Final = 122
+"""Exit statuses of the child: the channel is closed or foreign, or the kit's own part of the child failed."""
+
 _MAC_CHARACTERS: Final = 32
+# Bound before there is a provider, which may replace them in their modules.
+_write, _dumps, _loads = os.write, json.dumps, json.loads
 
 
 class ChannelError(Exception):
@@ -25,7 +31,7 @@ class ChannelError(Exception):
 
 def encode(message: Mapping[str, object], number: int, key: bytes) -> bytes:
     """One frame."""
-    text = json.dumps(message, ensure_ascii=True).encode()
+    text = _dumps(message, ensure_ascii=True).encode()
     return _mac(text, number, key) + b" " + text + b"\n"
 
 
@@ -34,7 +40,7 @@ def decode(line: bytes, number: int, key: bytes) -> dict[str, Any]:
     mac, _, text = line.partition(b" ")
     if not hmac.compare_digest(mac, _mac(text, number, key)):
         raise ChannelError
-    message: dict[str, Any] = json.loads(text)
+    message: dict[str, Any] = _loads(text)
     return message
 
 
@@ -57,7 +63,7 @@ class Writer:
             frame = memoryview(encode(message, self._number, self._key))
             self._number += 1
             while frame:
-                frame = frame[os.write(self._descriptor, frame) :]
+                frame = frame[_write(self._descriptor, frame) :]
 
 
 class Reader:

@@ -4,18 +4,21 @@ Knows pipes and signals. The main thread only listens, so that the kit's end is 
 that a provider raises is no Ctrl-C; provider code runs in the worker's thread.
 """
 
-import faulthandler
+import contextlib
 import os
 import queue
 import signal
 import sys
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
-from knowledge_conformance.channel import KEY_BYTES, ChannelError, Reader, Writer
+from knowledge_conformance.channel import CHANNEL_LOST, KEY_BYTES, KIT_LOST, ChannelError, Reader, Writer
 
 READ_SIZE: Final = 1 << 16
+# Bound before there is a provider, which may replace them in their module.
+_read, _exit, _killpg = os.read, os._exit, os.killpg
 Commands = queue.SimpleQueue[dict[str, Any]]
 
 
@@ -36,26 +39,30 @@ def _keep_to_ourselves(*descriptors: int) -> None:
         os.set_inheritable(descriptor, False)
         os.register_at_fork(after_in_child=lambda descriptor=descriptor: os.close(descriptor))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    faulthandler.enable()
+    # A provider that eats all memory is to be killed before anything else on the machine is.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def _listen(descriptor: int, reader: Reader, commands: Commands) -> None:
-    while data := os.read(descriptor, READ_SIZE):
-        try:
+    try:
+        while data := _read(descriptor, READ_SIZE):
             for command in reader.feed(data):
                 commands.put(command)
-        except ChannelError:
-            break
-    # The kit is gone, or something else writes its commands: nothing of the provider may go on.
-    os.killpg(0, signal.SIGKILL)
+    except (ChannelError, OSError):
+        _exit(CHANNEL_LOST)
+    # The kit is gone: nothing of the provider may go on.
+    _killpg(0, signal.SIGKILL)
 
 
 def _work(commands: Commands, writer: Writer) -> None:
+    # Whatever comes out, the kit sees the process end, and says on which check.
     try:
         _serve(commands, writer)
-    except BaseException:  # the kit sees the process end, and says on which check
-        faulthandler.dump_traceback()
-    os._exit(1)
+    except OSError:
+        _exit(CHANNEL_LOST)
+    finally:
+        _exit(KIT_LOST)
 
 
 def _serve(commands: Commands, writer: Writer) -> None:
@@ -73,17 +80,17 @@ def _serve(commands: Commands, writer: Writer) -> None:
 
 def _obey(worker: Any, command: Mapping[str, Any]) -> None:
     if "run" in command:
-        worker.run(command["run"], command["remaining"])
+        worker.run(command["run"], command["remaining"], close=command["close"])
     else:
-        worker.close()
+        worker.close(command["remaining"])
 
 
 def _read_exactly(descriptor: int, size: int) -> bytes:
     data = b""
     while len(data) < size:
-        more = os.read(descriptor, size - len(data))
+        more = _read(descriptor, size - len(data))
         if not more:
-            os._exit(1)
+            _exit(KIT_LOST)
         data += more
     return data
 

@@ -1,9 +1,17 @@
 """One check against one subject gives one result. Knows how findings become outcomes; runs no process and no loop."""
 
+import asyncio
+import os
+from typing import Final
+
 from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation
+from knowledge_conformance.redact import mask_known
 from knowledge_conformance.render import show_error
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.subject import OutOfCallsError, ProviderRaisedError, Subject
+
+EVIDENCE_MAX: Final = 600
+"""Code points of one line of evidence: enough to understand, and bounded whatever a provider returns."""
 
 
 async def run_check(check: Check, subject: Subject) -> CheckResult:
@@ -45,6 +53,9 @@ def _finding(check: Check, subject: Subject, error: BaseException) -> CheckResul
             )
         case ProviderRaisedError():
             return _raised(check, subject, error)
+        case asyncio.CancelledError() if _was_cancelled():
+            saw = "the task that called it was cancelled"
+            return host_broken(check, subject, saw=saw, hint="cancel and await only tasks that the provider started")
     return _kit_error(check, subject, error)
 
 
@@ -64,6 +75,25 @@ def _raised(check: Check, subject: Subject, error: ProviderRaisedError) -> Check
         saw=f"raised {error}",
         hint=error.hint,
         where=error.where,
+    )
+
+
+def _was_cancelled() -> bool:
+    # Nobody cancels a check but a provider that goes through ``asyncio.all_tasks()``.
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def host_broken(check: Check, subject: Subject, *, saw: str, hint: str) -> CheckResult:
+    """The failed result of a check whose provider reached past its own call; at no level does a host survive it."""
+    return _result(
+        check,
+        subject,
+        CheckOutcome.FAILED,
+        wanted="the provider to answer, or raise, and leave its caller's tasks and event loop alone",
+        saw=saw,
+        hint=hint,
+        where=subject.shown,
     )
 
 
@@ -91,4 +121,11 @@ def left_out(check: Check, *, observations: int, calls: int, limit: int) -> Chec
 
 
 def _result(check: Check, subject: Subject, outcome: CheckOutcome, **evidence: str | None) -> CheckResult:
-    return CheckResult(id=check.id, outcome=outcome, observations=subject.observations, calls=subject.calls, **evidence)
+    shown = {name: None if text is None else _bounded(text, subject) for name, text in evidence.items()}
+    return CheckResult(id=check.id, outcome=outcome, observations=subject.observations, calls=subject.calls, **shown)
+
+
+def _bounded(text: str, subject: Subject) -> str:
+    # Clause 6.4 binds the kit as well: a declared secret is not shown, whichever text it came in with.
+    secrets = [os.environ[name] for name in subject.settings.secrets if os.environ.get(name)]
+    return mask_known(text, secrets, limit=EVIDENCE_MAX)

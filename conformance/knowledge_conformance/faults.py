@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from knowledge_conformance.channel import CHANNEL_LOST, KIT_LOST
 from knowledge_conformance.check import Check
-from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 
 OUTPUT_MAX: Final = 1 << 20
 """Bytes that a provider may write to standard output and error during one check."""
@@ -58,6 +59,14 @@ class ProcessFault:
                 return "write only to files and sockets that the provider opened itself"
 
 
+class FaultError(Exception):
+    """No message comes any more from where the provider is; ``fault`` says how that was seen."""
+
+    def __init__(self, fault: ProcessFault) -> None:
+        super().__init__(fault.saw)
+        self.fault = fault
+
+
 def fault_result(check: Check, fault: ProcessFault, *, calls: int, last_call: str | None) -> CheckResult:
     """The failed result of the check that a process was on: whatever the check's level, no host survives this."""
     return CheckResult(
@@ -71,7 +80,19 @@ def fault_result(check: Check, fault: ProcessFault, *, calls: int, last_call: st
     )
 
 
+def closing_result(check: Check, result: CheckResult, lost: CheckResult | None) -> CheckResult:
+    """A check's result where the process was ``lost`` before, while a provider was closed after another check.
+
+    The checks about closing are the place to say so; one that fails by itself says more.
+    """
+    if lost is None or not check.closes or result.outcome in BROKEN:
+        return result
+    return lost.model_copy(update={"id": check.id, "calls": result.calls})
+
+
 def _death(status: int) -> str:
+    if status in _KIT_STATUSES:
+        return f"{_KIT_STATUSES[status]} (exit status {status})"
     if status >= 0:
         return f"the provider's process ended itself with exit status {status}"
     try:
@@ -81,6 +102,11 @@ def _death(status: int) -> str:
     return f"the provider's process was ended by {name}{_MEANING.get(name, '')}"
 
 
+_KIT_STATUSES: Final = {
+    CHANNEL_LOST: "the kit's own channel was closed: the provider closes file descriptors it did not open",
+    KIT_LOST: "the kit's own code in the provider's process failed: the provider replaces parts of the standard "
+    "library, or has used up what its process may have",
+}
 _MEANING: Final = {
     "SIGSEGV": " (a segmentation fault)",
     "SIGABRT": " (an abort)",

@@ -5,15 +5,23 @@ loop inside C takes the whole run. Knows threads and deadlines, judges nothing.
 """
 
 import queue
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from knowledge_conformance.channel import KIT_LOST
 from knowledge_conformance.check import Check
-from knowledge_conformance.faults import Fault, ProcessFault, fault_result
+from knowledge_conformance.faults import Fault, FaultError, ProcessFault, closing_result, fault_result
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.supervisor import CLOSE_SECONDS, LOAD_SECONDS, STALL_GRACE_SECONDS
+from knowledge_conformance.supervisor import (
+    CLOSE_SECONDS,
+    LOAD_SECONDS,
+    STALL_GRACE_SECONDS,
+    quiet_seconds,
+    search_path,
+)
 from knowledge_conformance.target import Target, TargetError
 from knowledge_conformance.worker import Worker
 
@@ -29,11 +37,14 @@ class InProcess:
         self._patient = patient
         self._thread: _WorkerThread | None = None
         self._last_call: str | None = None
+        self._lost_closing: CheckResult | None = None
         self.calls: int = 0
 
     def start(self) -> None:
         """Start the thread."""
         if self._thread is None:
+            if isinstance(self._target, str):
+                sys.path[:] = search_path()
             self._thread = _WorkerThread(self._target, self._settings)
             self._thread.ask(lambda worker: worker.open())
 
@@ -42,35 +53,45 @@ class InProcess:
         self.start()
         try:
             message = self._await("opened", "unusable", seconds=LOAD_SECONDS)
-        except TimeoutError:
+        except FaultError as error:
             self._thread = None
-            raise TargetError(f"cannot load the target within {LOAD_SECONDS:g} s") from None
+            raise TargetError(f"cannot load the target: {error.fault.saw}") from None
         if "unusable" in message:
             self._thread = None
             raise TargetError(message["unusable"])
 
     def run(self, check: Check, remaining: int) -> CheckResult:
-        """The check's result, with at most ``remaining`` calls of the provider."""
+        """The check's result, with at most ``remaining`` calls; raises ``TargetError`` when there is no provider."""
         before, self._last_call = self.calls, None
-        if self._thread is None:
-            self.open()
-        self._ask(lambda worker: worker.run(check.id, remaining))
-        seconds = self._settings.timeout + STALL_GRACE_SECONDS
+        closes = self._lost_closing is None
         try:
-            return CheckResult.model_validate(self._await("result", seconds=seconds)["result"])
-        except TimeoutError:
+            if self._thread is None:
+                self.open()
+            self._ask(lambda worker: worker.run(check.id, remaining, close=closes))
+            message = self._await("result", "unopened", seconds=quiet_seconds(self._settings))
+        except FaultError as error:
             self._thread = None
-            fault = ProcessFault(Fault.STALLED, seconds=seconds)
-            return fault_result(check, fault, calls=self.calls - before, last_call=self._last_call)
+            return fault_result(check, error.fault, calls=self.calls - before, last_call=self._last_call)
+        if "unopened" in message:
+            raise TargetError(message["unopened"])
+        self._wait_until_ready(check)
+        return closing_result(check, CheckResult.model_validate(message["result"]), self._lost_closing)
 
-    def close(self) -> None:
-        """Close the provider and end the thread."""
+    def _wait_until_ready(self, check: Check) -> None:
+        try:
+            self._await("ready", seconds=CLOSE_SECONDS)
+        except FaultError as error:
+            self._thread = None
+            self._lost_closing = fault_result(check, error.fault, calls=0, last_call=self._last_call)
+
+    def close(self, remaining: int) -> None:
+        """Close the provider, with at most ``remaining`` calls of it, and end the thread."""
         if self._thread is None:
             return
-        self._ask(lambda worker: worker.close())
+        self._ask(lambda worker: worker.close(remaining))
         try:
             self._await("closed", seconds=CLOSE_SECONDS)
-        except TimeoutError:
+        except FaultError:
             pass
         else:
             self._thread.end()
@@ -92,7 +113,9 @@ class InProcess:
                 seconds = message["seconds"] + STALL_GRACE_SECONDS
             if any(name in message for name in wanted):
                 return message
-        raise TimeoutError
+            if "lost" in message:
+                break
+        raise FaultError(ProcessFault(Fault.DIED, KIT_LOST))
 
 
 class _WorkerThread:
@@ -114,8 +137,12 @@ class _WorkerThread:
         try:
             return self._messages.get(timeout=seconds)
         except queue.Empty:
-            raise TimeoutError from None
+            raise FaultError(ProcessFault(Fault.STALLED, seconds=seconds or 0.0)) from None
 
     def _serve(self, worker: Worker) -> None:
-        while (work := self._work.get()) is not None:
-            work(worker)
+        # However the thread ends, someone waits for it.
+        try:
+            while (work := self._work.get()) is not None:
+                work(worker)
+        finally:
+            self._messages.put({"lost": True})

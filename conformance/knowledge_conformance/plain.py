@@ -36,7 +36,7 @@ def _entries(fields: dict[Any, Any], depth: int) -> list[Plain]:
 
 
 def is_a(value: object, kind: type[Kind]) -> TypeGuard[Kind]:
-    """``isinstance`` by the real type: an object may say of itself that it is a dictionary (``Mock(spec=dict)`` does)."""
+    """``isinstance`` by the real type: an object may say that it is a dictionary, as ``Mock(spec=dict)`` does."""
     return issubclass(type(value), kind)
 
 

@@ -6,7 +6,6 @@ results, which travel on the reports, together.
 
 import re
 from collections.abc import Generator, Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -28,8 +27,6 @@ _LETTERS: Final = {
     CheckOutcome.INCONCLUSIVE: "i",
     CheckOutcome.BLOCKED: "b",
 }
-
-
 _RANKS: Final = {check.id: rank for rank, check in enumerate(CHECKS)}
 
 
@@ -39,13 +36,15 @@ class Door:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         try:
-            self.targets: tuple[str, ...] = tuple(dict.fromkeys(check_name(name) for name in config.getoption("provider")))
+            named = config.getoption("provider")
+            self.targets: tuple[str, ...] = tuple(dict.fromkeys(check_name(name) for name in named))
             self.settings: Settings = self._settings()
         except (SettingsError, TargetError) as error:
             raise pytest.UsageError(str(error)) from None
         self.runs: dict[str, Run] = {}
         self._results: dict[str, dict[str, CheckResult]] = {target: {} for target in self.targets}
         self._selected: list[str] = []
+        self._unwritten: str | None = None
 
     def _settings(self) -> Settings:
         option = self._config.getoption
@@ -63,16 +62,24 @@ class Door:
     # Collecting.
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Look at the arguments; where pytest-xdist will start workers, which open their own, try the targets first."""
+        self._selected = [argument for argument in self._config.args if argument.startswith(f"{NODE}::")]
+        if self._config.pluginmanager.hasplugin("dsession"):
+            self._start()
+            self.pytest_collection_finish()
+            self._release()
+            self.runs.clear()
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
         """Take our own node ids out of the arguments, and begin to load the targets."""
         config = self._config
-        mine = [argument for argument in config.args if argument.partition("::")[0] == NODE and "::" in argument]
-        paths = [argument for argument in config.args if argument not in mine]
-        self._selected = mine
+        paths = [argument for argument in config.args if argument not in self._selected]
         given = config.args_source is pytest.Config.ArgsSource.ARGS
         # Alone, --provider runs the kit alone: a project's own tests are another question.
         config.args[:] = paths if given else []
-        if not config.option.collectonly:
+        if not config.option.collectonly and not config.pluginmanager.hasplugin("dsession"):
             self._start()
 
     def _start(self) -> None:
@@ -108,15 +115,9 @@ class Door:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Bring our items back into the catalogue's order: a plugin that shuffles would close an instance too early."""
-        places = [at for at, item in enumerate(items) if isinstance(item, CheckItem)]
-        ordered = sorted((items[at] for at in places), key=self._rank)
-        for at, item in zip(places, ordered, strict=True):
-            items[at] = item
-
-    def _rank(self, item: pytest.Item) -> tuple[int, int]:
-        if not isinstance(item, CheckItem):
-            raise TypeError(item.nodeid)
-        return self.targets.index(item.target), _RANKS[item.check.id]
+        ours = [item for item in items if isinstance(item, CheckItem)]
+        ordered = iter(sorted(ours, key=lambda item: (self.targets.index(item.target), _RANKS[item.check.id])))
+        items[:] = [next(ordered) if isinstance(item, CheckItem) else item for item in items]
 
     def pytest_collection_finish(self) -> None:
         """Open the targets: one that cannot be used is one line and exit code 4."""
@@ -127,8 +128,6 @@ class Door:
             except TargetError as error:
                 self._release()
                 raise pytest.UsageError(str(error)) from None
-            if self._config.pluginmanager.hasplugin("dsession"):
-                run.runner.kill()  # the workers open their own; here it was only tried
 
     def _refuse_unknown(self) -> None:
         for selected in self._selected:
@@ -171,14 +170,19 @@ class Door:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int | pytest.ExitCode) -> None:
         """Close the targets, write the report, and let the exit code follow the verdict."""
+        if exitstatus == pytest.ExitCode.INTERRUPTED:
+            self._release()  # whoever presses Ctrl-C waits for no close()
         self._close()
-        if hasattr(self._config, "workerinput") or self._config.option.collectonly:
+        unjudged = self._config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR
+        if unjudged or hasattr(self._config, "workerinput"):
             return
         reports = self.reports()
         self._write(reports)
         ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
         if exitstatus in ended and not all(_is_good(report) for report in reports):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self._unwritten is not None:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_unconfigure(self) -> None:
         """Leave no child behind, however the run ended."""
@@ -200,6 +204,8 @@ class Door:
                 terminalreporter.line(line)
             for line in verdict_lines(report):
                 terminalreporter.line(line, bold=line.lstrip().startswith("verdict"))
+        if self._unwritten is not None:
+            terminalreporter.line(self._unwritten, red=True)
 
     def _write(self, reports: list[Report]) -> None:
         given = self._config.getoption("provider_report")
@@ -207,11 +213,13 @@ class Door:
             return
         path = self._config.invocation_params.dir / given
         for report in reports:
-            place = path if len(reports) == 1 else path.with_stem(f"{path.stem}-{_slug(report.target)}")
+            slug = re.sub(r"[^A-Za-z0-9.]+", "-", report.target)
+            place = path if len(reports) == 1 else path.with_stem(f"{path.stem}-{slug}")
             try:
-                _write_text(place, report.to_json())
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(report.to_json(), encoding="utf-8")
             except OSError as error:
-                raise pytest.UsageError(f"--provider-report: cannot write {given}: {error.strerror}") from None
+                self._unwritten = f"--provider-report: cannot write {given}: {error.strerror}"
 
     def _close(self) -> None:
         for run in self.runs.values():
@@ -290,11 +298,3 @@ def _markup(outcome: CheckOutcome) -> dict[str, bool]:
     if outcome is CheckOutcome.PASSED:
         return {"green": True}
     return {"yellow": outcome is not CheckOutcome.INAPPLICABLE}
-
-
-def _slug(target: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "-", target)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

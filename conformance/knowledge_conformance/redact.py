@@ -138,25 +138,19 @@ _PREFIXED: Final = r"""(?<![A-Za-z0-9])(?:
   | eyJ[\w-]{4,}(?:\.[\w-]*){1,4}
 )"""
 
+# Browsers leave out a line end inside a URL; in a text, more than one is no part of a name.
+_PARAMETER_WORD: Final = r"[^=&;\#\s?]{1,120}"
+_PARAMETER: Final = (
+    rf"(?P<mark>[?&;\#])(?P<name>{_PARAMETER_WORD}(?:[\t\r\n]{{1,2}}{_PARAMETER_WORD})?)="
+    r"""(?:[^&;\#\s"'<>]|'(?=\w))*"""
+)
+
 # Names that are secrets in a query alone; elsewhere they are ordinary words ("key" is a field of a description).
 _QUERY_NAMES: Final = frozenset(
     {
-        *(
-            "auth",
-            "authorization",
-            "code",
-            "hdnts",
-            "hmac",
-            "key",
-            "otp",
-            "pass",
-            "samlresponse",
-            "sig",
-            "ticket",
-            "verify",
-        ),
+        *("auth", "authorization", "code", "hmac", "key", "otp", "pass", "samlresponse", "sig", "ticket"),
         *("jsessionid", "phpsessid", "session", "sid"),
-        *("awsaccesskeyid", "googleaccessid", "keypairid", "ossaccesskeyid", "qsignature"),
+        *("hdnts", "verify", "awsaccesskeyid", "googleaccessid", "keypairid", "ossaccesskeyid", "qsignature"),
         *("xamzcredential", "xgoogcredential"),
     }
 )
@@ -220,7 +214,7 @@ _SIEVES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = (
     # ... and with no scheme at all: "root:password@tcp(db)".
     (re.compile(r"(?<![\w/])([\w.-]{1,64}:)(?!\\)[^\s@/:\"']{1,256}@(?=[\w(\[])"), rf"\1{MASK}@"),
     # URI policy, rule 6, in a query or a fragment.
-    (re.compile(r"""(?P<mark>[?&;\#])(?P<name>[^=&;\# ?]{1,120})=(?:[^&;\#\s"'<>]|'(?=\w))*"""), _query_value),
+    (re.compile(_PARAMETER), _query_value),
     (re.compile(r"(;jsessionid=)[^\s/?#;\"']+", re.IGNORECASE), rf"\1{MASK}"),
     # Headers: the whole value, which may have several words.
     (

@@ -153,7 +153,7 @@ def _type_name(kind: type, secrets: tuple[str, ...]) -> str:
 
 
 def _type_text(kind: type, name: str) -> str:
-    # ``__module__`` is whatever a class body says, and finding it may compare with foreign keys.
+    # ``__module__`` is whatever a class body says, may be missing, and is found by comparing with foreign keys.
     try:
         value = type.__dict__[name].__get__(kind, type)
     except Exception:

@@ -11,7 +11,7 @@ from knowledge_conformance.report import Report, make_report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.supervisor import Supervisor
-from knowledge_conformance.target import Target
+from knowledge_conformance.target import Target, TargetError
 
 
 class Runner(Protocol):
@@ -28,11 +28,11 @@ class Runner(Protocol):
         ...
 
     def run(self, check: Check, remaining: int) -> CheckResult:
-        """The check's result."""
+        """The check's result; raises ``TargetError`` when no provider can be opened for it."""
         ...
 
-    def close(self) -> None:
-        """Close the provider and release everything."""
+    def close(self, remaining: int) -> None:
+        """Close the provider, with at most ``remaining`` calls of it, and release everything."""
         ...
 
     def kill(self) -> None:
@@ -50,6 +50,7 @@ class Run:
         self.name: str = target if isinstance(target, str) else target.name
         self.settings = settings
         self.results: dict[str, CheckResult] = {}
+        self._first_unopened: str | None = None
         self._max_calls = settings.max_calls // share
         self.runner: Runner
         if isinstance(target, str) and not in_process:
@@ -64,11 +65,12 @@ class Run:
         return self.results[check.id]
 
     def all(self) -> Report:
-        """Run every check that was not yet; the report. Closes the target, whatever happens."""
+        """Run every check that was not yet, and close the target; the report. Interrupted, it releases it at once."""
         try:
             self.complete()
-        finally:
             self.close()
+        finally:
+            self.runner.kill()
         return self.report()
 
     def complete(self) -> None:
@@ -78,7 +80,7 @@ class Run:
 
     def close(self) -> None:
         """Close the target."""
-        self.runner.close()
+        self.runner.close(self._remaining)
 
     def report(self) -> Report:
         """The report of what was run so far."""
@@ -89,11 +91,34 @@ class Run:
             return CheckResult(id=check.id, outcome=CheckOutcome.INAPPLICABLE, saw="declared absent in the settings")
         cause = _broken(self.result(catalogue.BY_ID[needed]) for needed in check.needs)
         if cause is not None:
-            return CheckResult(id=check.id, outcome=CheckOutcome.BLOCKED, saw=f"{cause} has to hold first")
-        remaining = self._max_calls - self.runner.calls
-        if remaining <= 0:
+            return _blocked(check, cause)
+        if self._remaining <= 0:
             return left_out(check, observations=0, calls=0, limit=self.settings.max_calls)
-        return self.runner.run(check, remaining)
+        try:
+            return self.runner.run(check, self._remaining)
+        except TargetError as error:
+            return self._unopened(check, error)
+
+    def _unopened(self, check: Check, error: TargetError) -> CheckResult:
+        # One root cause, one red line: the first check says what happened.
+        if self._first_unopened is not None:
+            return _blocked(check, self._first_unopened)
+        self._first_unopened = check.id
+        return CheckResult(
+            id=check.id,
+            outcome=CheckOutcome.ERRORED,
+            wanted="a provider for this check, after those before it",
+            saw=str(error),
+            hint="what the target makes must open again and again, in the same process and in a new one",
+        )
+
+    @property
+    def _remaining(self) -> int:
+        return self._max_calls - self.runner.calls
+
+
+def _blocked(check: Check, cause: str) -> CheckResult:
+    return CheckResult(id=check.id, outcome=CheckOutcome.BLOCKED, saw=f"{cause} has to hold first")
 
 
 def _broken(results: Iterable[CheckResult]) -> str | None:

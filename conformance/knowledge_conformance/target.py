@@ -39,27 +39,34 @@ def load(name: str) -> Target:
     module_name, _, path = check_name(name).partition(":")
     try:
         value: Any = importlib.import_module(module_name)
+    except BaseException as error:  # a module may raise anything while it is imported
+        raise TargetError(f"cannot load {name}: {_not_imported(error, module_name)}") from None
+    try:
         for attribute in path.split("."):
             value = getattr(value, attribute)
-    except ModuleNotFoundError as error:
-        raise TargetError(f"cannot load {name}: {_missing(error, module_name)}") from None
-    except AttributeError as error:
-        raise TargetError(f"cannot load {name}: {_unnamed(error, module_name, path)}") from None
-    except BaseException as error:  # a module may raise anything while it is imported
-        raise TargetError(f"cannot load {name}: importing {module_name} raised {show_error(error)}") from None
-    return target_of(value, name)
+        return target_of(value, name)
+    except TargetError:
+        raise
+    except AttributeError:
+        raise TargetError(f"cannot load {name}: {module_name} has no {path!r}{_taken(module_name)}") from None
+    except BaseException as error:  # so may an object when it is looked at
+        raise TargetError(f"cannot use {name}: looking at it raised {show_error(error)}") from None
 
 
-def _missing(error: ModuleNotFoundError, module_name: str) -> str:
-    if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
-        return f"there is no module {error.name!r} on the path (the folder where the run starts is on it)"
-    return f"{module_name} imports {error.name!r}, which is not installed"
+def _not_imported(error: BaseException, module_name: str) -> str:
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if missing is None:
+        return f"importing {module_name} raised {show_error(error)}"
+    if f"{module_name}.".startswith(f"{missing}."):
+        where = f"the folder where the run starts is on it{_taken(module_name)}"
+        return f"there is no module {missing!r} on the path ({where})"
+    return f"{module_name} imports {missing!r}, which is not installed"
 
 
-def _unnamed(error: AttributeError, module_name: str, path: str) -> str:
-    if error.name is not None and error.name in path.split("."):
-        return f"{module_name} has no {path!r}"
-    return f"importing {module_name} raised {show_error(error)}"
+def _taken(module_name: str) -> str:
+    top = module_name.partition(".")[0]
+    standard = top in sys.stdlib_module_names
+    return f"; {top} is a module of the standard library, so name yours otherwise" if standard else ""
 
 
 def target_of(value: Any, name: str) -> Target:
@@ -77,19 +84,21 @@ def target_of(value: Any, name: str) -> Target:
     raise TargetError(f"cannot use {name}: it is {_kind(value)}; wanted a provider, or what makes one")
 
 
-async def open_provider(target: Target, stack: AsyncExitStack) -> Any:
-    """A provider of the target, with what must be closed after it on ``stack``; raises ``TargetError``."""
+async def open_provider(target: Target, stack: AsyncExitStack) -> tuple[Any, bool]:
+    """A provider of the target, and whether it came out of a context manager, which then is on ``stack``.
+
+    Raises ``TargetError``.
+    """
     try:
         value = target.value if target.instance else await _made(target.value)
-        if not _is_provider(value):
-            value = await _entered(value, stack)
-    except TargetError:
-        raise
+        if _is_provider(value):
+            return value, False
+        value = await _entered(value, stack)
+        if _is_provider(value):
+            return value, True
     except BaseException as error:  # a factory may raise anything
         raise TargetError(f"cannot open {target.name}: it raised {show_error(error)}") from error
-    if not _is_provider(value):
-        raise TargetError(f"cannot open {target.name}: it gave {_kind(value)}, which has no describe and no retrieve")
-    return value
+    raise TargetError(f"cannot open {target.name}: it gave {_kind(value)}, which has no describe and no retrieve")
 
 
 async def _made(factory: Callable[[], Any]) -> Any:

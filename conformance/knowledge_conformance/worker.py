@@ -14,9 +14,9 @@ from knowledge_conformance import calls, engine
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
 from knowledge_conformance.render import show_error
-from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import Subject
+from knowledge_conformance.subject import OutOfCallsError, Subject
 from knowledge_conformance.survey import SURVEY_CALLS, Survey
 from knowledge_conformance.target import Target, TargetError, load, open_provider
 
@@ -32,7 +32,8 @@ class Worker:
 
     It tells ``{"call": …, "seconds": …}`` before each call of the provider, with how it reads and how long it may take,
     ``{"opened": …}`` or ``{"unusable": …}`` once, ``{"beat": True}`` when a check goes on to its next part,
-    ``{"result": …}`` for each check and ``{"closed": True}`` at the end.
+    ``{"unopened": …}`` or ``{"result": …}`` for each check, ``{"ready": True}`` when its provider is closed, too, and
+    ``{"closed": True}`` at the end.
     """
 
     def __init__(self, target: str | Target, settings: Settings, tell: Tell) -> None:
@@ -42,7 +43,9 @@ class Worker:
         self._survey = Survey()
         self._target: Target | None = None
         self._opened: Opened | None = None
-        self._calls = 0
+        self._kept: list[Opened] = []
+        self._closes = True
+        self._remaining = 0
 
     def open(self) -> None:
         """Load the target and open a first provider, which the first check gets."""
@@ -54,31 +57,35 @@ class Worker:
         else:
             self._tell({"opened": {"instance": self._target.instance}})
 
-    def run(self, check_id: str, remaining: int) -> None:
-        """Run one check with at most ``remaining`` calls of the provider, closing it included."""
-        self._calls = 0
-        check = BY_ID[check_id]
-        result = self._checked(check, remaining)
-        self._tell({"result": result.model_dump(mode="json", exclude_defaults=True)})
+    def run(self, check_id: str, remaining: int, *, close: bool = True) -> None:
+        """Run one check with at most ``remaining`` calls of the provider, closing it included.
 
-    def close(self) -> None:
-        """Close what is open."""
-        self._close_provider(1)
+        ``close`` is whether a provider that was made for this check is closed after it, or kept as it is.
+        """
+        self._remaining = remaining
+        try:
+            result = self._checked(BY_ID[check_id], remaining)
+        except TargetError as error:
+            self._tell({"unopened": str(error)})
+            return
+        # Before it is closed: a provider that takes the process away then must not take a finished result along.
+        self._tell({"result": result.model_dump(mode="json", exclude_defaults=True)})
+        if self._opened is not None and not self._opened.instance:
+            self._release(close=close)
+        self._tell({"ready": True})
+
+    def close(self, remaining: int) -> None:
+        """Close what is open, with at most ``remaining`` calls of the provider."""
+        self._remaining = remaining
+        self._release()
         self._tell({"closed": True})
 
     def _checked(self, check: Check, remaining: int) -> CheckResult:
         allowed = self._allowed(check, remaining)
         if allowed < min(1, check.calls_allowed(self._settings)):
             return engine.left_out(check, observations=0, calls=0, limit=self._settings.max_calls)
-        try:
-            opened = self._provider()
-        except TargetError as error:
-            return _unopened(check, error)
-        subject = self._subject(opened, allowed)
-        result = self._completed(check, subject, opened)
-        if not opened.instance:
-            self._close_provider(remaining - self._calls)
-        return result
+        opened = self._provider()
+        return self._completed(check, self._subject(opened, allowed), opened)
 
     def _completed(self, check: Check, subject: Subject, opened: "Opened") -> CheckResult:
         try:
@@ -96,7 +103,10 @@ class Worker:
         return min(wanted, remaining - 1)
 
     def _announce(self, shown: str, seconds: float) -> None:
-        self._calls += 1
+        # Whoever asks, also a check's own thread that outlived it: the run's budget holds.
+        if self._remaining <= 0:
+            raise OutOfCallsError
+        self._remaining -= 1
         self._tell({"call": shown, "seconds": seconds})
 
     def _provider(self) -> "Opened":
@@ -106,14 +116,17 @@ class Worker:
             self._opened = Opened(self._target)
         return self._opened
 
-    def _close_provider(self, remaining: int) -> None:
+    def _release(self, *, close: bool = True) -> None:
         opened, self._opened = self._opened, None
         if opened is None:
             return
-        self._tell({"beat": True})
-        if opened.closable and remaining > 0:
-            self._announce("close()", CLOSE_SECONDS)
-            opened.close()
+        if not close:
+            self._kept.append(opened)  # only to forget it would run its __del__
+            return
+        if opened.closing is not None and self._closes and self._remaining > 0:
+            self._announce(opened.closing, CLOSE_SECONDS)
+            # One that does not end would cost this time after each check; what it means is a check's business.
+            self._closes = opened.close()
         self._tell({"beat": True})
         opened.wind_down()
 
@@ -123,40 +136,60 @@ class Opened:
 
     def __init__(self, target: Target) -> None:
         self.instance: bool = target.instance
-        self._loop = asyncio.new_event_loop()
-        self._loop.set_exception_handler(lambda _loop, _context: None)
+        self._loop = _new_loop(target)
         self._stack = AsyncExitStack()
-        asyncio.set_event_loop(self._loop)
         try:
-            self.provider: Any = self.run(open_provider(target, self._stack))
+            self.provider, self._entered = self.run(open_provider(target, self._stack))
         except BaseException as error:
+            self._entered = True
+            self.close()
             self.wind_down()
             if isinstance(error, TargetError):
                 raise
             raise TargetError(f"cannot open {target.name}: it raised {show_error(error)}") from error
 
     @property
-    def closable(self) -> bool:
-        """Whether the provider has a ``close`` to call."""
-        return callable(getattr(self.provider, "close", None))
+    def closing(self) -> str | None:
+        """How the call reads that closes the provider, or None when there is none."""
+        if self._entered:
+            return "leaving the context manager"
+        with contextlib.suppress(BaseException):
+            return "close()" if callable(getattr(self.provider, "close", None)) else None
+        return None
 
     def run(self, work: Coroutine[Any, Any, Value]) -> Value:
         """Run on the provider's loop; ``SystemExit`` from one of the provider's own tasks comes out."""
-        return self._loop.run_until_complete(work)
+        task = self._loop.create_task(work)
+        try:
+            return self._loop.run_until_complete(task)
+        except BaseException:
+            task.cancel()  # else it would go on when the loop runs again
+            raise
 
-    def close(self) -> None:
-        """Close the provider, within a bound; what it raises is a check's business."""
+    def close(self) -> bool:
+        """Close the provider, or leave its context manager; whether that came to an end within a bound."""
+        close = self._stack.aclose if self._entered else self.provider.close
         with contextlib.suppress(BaseException):
-            self.run(calls.call(self.provider.close, seconds=CLOSE_SECONDS))
+            return not self.run(calls.call(close, seconds=CLOSE_SECONDS)).hung
+        return False
 
     def wind_down(self) -> None:
-        """Leave what was entered, cancel what is left and close the loop, each within a bound."""
-        with contextlib.suppress(BaseException):
-            self.run(calls.call(self._stack.aclose, seconds=CLOSE_SECONDS))
+        """Cancel what is left and close the loop, within a bound."""
         with contextlib.suppress(BaseException):
             self.run(_cancel_rest())
-        asyncio.set_event_loop(None)
-        self._loop.close()
+        with contextlib.suppress(BaseException):
+            asyncio.set_event_loop(None)
+            self._loop.close()
+
+
+def _new_loop(target: Target) -> asyncio.AbstractEventLoop:
+    try:
+        loop = asyncio.new_event_loop()
+    except BaseException as error:  # the provider may have set a policy, or used up all descriptors
+        raise TargetError(f"cannot open {target.name}: there is no event loop, {show_error(error)}") from error
+    loop.set_exception_handler(lambda _loop, _context: None)
+    asyncio.set_event_loop(loop)
+    return loop
 
 
 async def _cancel_rest() -> None:
@@ -168,24 +201,14 @@ async def _cancel_rest() -> None:
     await asyncio.get_running_loop().shutdown_asyncgens()
 
 
-def _unopened(check: Check, error: TargetError) -> CheckResult:
-    return CheckResult(
-        id=check.id,
-        outcome=CheckOutcome.ERRORED,
-        wanted="a fresh provider for this check",
-        saw=str(error),
-        hint="the target must be able to make more than one provider, one after another",
-    )
-
-
 def _stopped_loop(check: Check, subject: Subject, error: BaseException) -> CheckResult:
-    return CheckResult(
-        id=check.id,
-        outcome=CheckOutcome.FAILED,
-        observations=subject.observations,
-        calls=subject.calls,
-        wanted="an answer, or an ordinary exception out of retrieve",
+    if isinstance(error, RuntimeError):
+        return engine.host_broken(
+            check, subject, saw=show_error(error), hint="stop and close only event loops that the provider made itself"
+        )
+    return engine.host_broken(
+        check,
+        subject,
         saw=f"{show_error(error)} out of a task that the provider started, which stops the host's event loop",
         hint="catch exceptions inside your own tasks and let retrieve raise them",
-        where=subject.shown,
     )

@@ -42,12 +42,13 @@ def _on(method: str, act: Act) -> type[HandbookProvider]:
     return type(method, (HandbookProvider,), {method: does})
 
 
-def _retrieving(act: Act) -> type[HandbookProvider]:
+def _retrieving(*acts: Act) -> type[HandbookProvider]:
     """A handbook whose ``retrieve`` first does something on the event loop."""
 
     class Provider(HandbookProvider):
         async def retrieve(self, request: Any, context: Any) -> Any:
-            act()
+            for act in acts:
+                act()
             return await super().retrieve(request, context)
 
     return Provider
@@ -91,7 +92,8 @@ blocks = _retrieving(lambda: time.sleep(LONG))
 spins = _retrieving(_endless)
 backtracks = _retrieving(lambda: re.match(r"(a+)+$", "a" * 64 + "b"))
 loops_inside_c = _retrieving(lambda: sum(iter(int, 1)))
-stops = _retrieving(lambda: (os.kill(os.getpid(), signal.SIGSTOP), time.sleep(0.1)))
+# The signal may take a moment to reach all threads.
+stops = _retrieving(lambda: os.kill(os.getpid(), signal.SIGSTOP), lambda: time.sleep(LONG))
 blocks_describe = _on("describe", lambda: time.sleep(LONG))
 
 # Ended: the process goes away.
@@ -101,7 +103,7 @@ is_killed = _retrieving(lambda: os.kill(os.getpid(), signal.SIGKILL))
 is_terminated = _retrieving(lambda: os.kill(os.getpid(), signal.SIGTERM))
 interrupts_itself = _retrieving(lambda: os.kill(os.getpid(), signal.SIGINT))
 kills_its_group = _retrieving(lambda: os.killpg(0, signal.SIGKILL))
-sets_an_alarm = _retrieving(lambda: (signal.setitimer(signal.ITIMER_REAL, 0.01), time.sleep(LONG)))
+sets_an_alarm = _retrieving(lambda: signal.setitimer(signal.ITIMER_REAL, 0.01), lambda: time.sleep(LONG))
 aborts = _retrieving(os.abort)
 reads_address_zero = _retrieving(lambda: ctypes.string_at(0))
 exits_describing = _on("describe", lambda: os._exit(0))
@@ -130,14 +132,14 @@ raises_stop = _retrieving(_raise(StopAsyncIteration()))
 raises_cancelled = _retrieving(_raise(asyncio.CancelledError()))
 recurses = _retrieving(lambda: _recursive())
 runs_out_of_memory = _retrieving(
-    lambda: (resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31)), bytearray(1 << 40))
+    lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31)), lambda: bytearray(1 << 40)
 )
 
 
 class ExitsInAThread(HandbookProvider):
     """Raises ``SystemExit`` in a synchronous retrieve, which runs in a thread."""
 
-    def retrieve(self, request: Any, context: Any) -> Any:  # type: ignore[override] # the contract allows both
+    def retrieve(self, request: Any, context: Any) -> Any:
         sys.exit(0)
 
 
@@ -203,7 +205,7 @@ class SwallowsCancellation(HandbookProvider):
 class HangsInAThread(HandbookProvider):
     """A synchronous retrieve that does not end."""
 
-    def retrieve(self, request: Any, context: Any) -> Any:  # type: ignore[override] # the contract allows both
+    def retrieve(self, request: Any, context: Any) -> Any:
         time.sleep(LONG)
 
 
@@ -277,7 +279,7 @@ def _no_policy() -> None:
 
 breaks_the_policy = _retrieving(_no_policy)
 limits_recursion = _retrieving(lambda: sys.setrecursionlimit(70))
-loses_stderr = _retrieving(lambda: (setattr(sys, "stderr", None), os.closerange(3, 64)))
+loses_stderr = _retrieving(lambda: setattr(sys, "stderr", None), lambda: os.closerange(3, 64))
 no_descriptors = _retrieving(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)))
 
 
@@ -319,10 +321,15 @@ disables_gc = _retrieving(gc.disable)
 exits_at_exit = _retrieving(_once(lambda: atexit.register(os._exit, 0)))
 starts_exiting_thread = _retrieving(lambda: threading.Thread(target=sys.exit).start())
 starts_failing_thread = _retrieving(lambda: threading.Thread(target=_raise(ValueError("in a thread"))).start())
-starts_threads = _retrieving(
-    _once(lambda: [threading.Thread(target=time.sleep, args=(LONG,), daemon=True).start() for _ in range(2000)])
-)
-closes_stdout = _retrieving(lambda: (os.close(1), os.close(2)) if os.path.exists("/proc/self/fd/1") else None)  # noqa: PTH110
+closes_stdout = _retrieving(_once(lambda: os.closerange(1, 3)))
+
+
+def _start_threads() -> None:
+    for _ in range(2000):
+        threading.Thread(target=time.sleep, args=(LONG,), daemon=True).start()
+
+
+starts_threads = _retrieving(_once(_start_threads))
 
 
 # Processes of its own.
@@ -354,8 +361,7 @@ spawns = _retrieving(_once(_spawn))
 spawns_a_session = _retrieving(_once(lambda: _spawn(start_new_session=True)))
 daemonizes = _retrieving(_once(_daemonize))
 forks = _retrieving(_once(os.fork))
-spawns_and_loops = _retrieving(lambda: (_spawn(start_new_session=True), sum(iter(int, 1))))
-reports_and_hangs = _retrieving(lambda: (_report(), time.sleep(LONG)))
+spawns_and_loops = _retrieving(lambda: _spawn(start_new_session=True), lambda: sum(iter(int, 1)))
 kills_its_parent = _retrieving(lambda: os.kill(os.getppid(), signal.SIGKILL))
 
 
@@ -378,7 +384,7 @@ class BlocksClosing(HandbookProvider):
     """A close that holds the event loop."""
 
     async def close(self) -> None:
-        time.sleep(LONG)
+        _endless()
 
 
 class RaisesClosing(HandbookProvider):
@@ -426,9 +432,8 @@ class _Hostile:
 class _Liar:
     """Says that it is a dictionary."""
 
-    @property
-    def __class__(self) -> Any:
-        return dict
+    def __getattribute__(self, name: str) -> Any:
+        return dict if name == "__class__" else super().__getattribute__(name)
 
 
 hostile_answer = _answering(_Hostile)
@@ -451,7 +456,7 @@ def _knot() -> Any:
 
 def _deep() -> Any:
     nested: Any = "x"
-    for _ in range(10**5):
+    for _ in range(10**4):
         nested = [nested]
     return [{"id": "a", "content": "x", "metadata": {"nested": nested}}]
 
@@ -483,9 +488,10 @@ class HostileRetrieve(HandbookProvider):
 class HostileClose(HandbookProvider):
     """Raises when close is looked at."""
 
-    @property
-    def close(self) -> Any:
-        raise RuntimeError("do not look")
+    def __getattribute__(self, name: str) -> Any:
+        if name == "close":
+            raise RuntimeError("do not look")
+        return super().__getattribute__(name)
 
 
 class HostileInstance:

@@ -152,7 +152,15 @@ def test_what_stands_around_a_secret_stays(text: str, shown: str) -> None:
 def test_every_secret_name_of_the_uri_policy_is_one_in_a_query(name: str) -> None:
     """Rule 6 of the URI policy, also in capitals, percent-encoded, in brackets and after a semicolon."""
     encoded = "".join(f"%{ord(character):02x}" for character in name)
-    for spelled in (name, name.upper(), name.replace("-", "_"), encoded, f"{name}[]", f"+{name}"):
+    for spelled in (
+        name,
+        f"{name[0]}\n{name[1:]}",
+        name.upper(),
+        name.replace("-", "_"),
+        encoded,
+        f"{name}[]",
+        f"+{name}",
+    ):
         for separator in "?&;":
             assert "hunter" not in redact(f"https://example.com/{separator}{spelled}=hunter")
 

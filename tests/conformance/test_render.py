@@ -54,6 +54,13 @@ def _renamed(name: Any, module: Any) -> object:
     return kind()
 
 
+def _without_module() -> object:
+    # Code that runs without a module name gives its classes none.
+    space: dict[str, Any] = {}
+    exec("made = type('Plain', (), {})()", space)
+    return space["made"]
+
+
 def _endless() -> list[object]:
     value: list[object] = []
     value.append({"again": value})
@@ -73,6 +80,7 @@ ZOO: dict[str, Callable[[], object]] = {
     "hostile metaclass": lambda: _Trap,
     "hostile key": lambda: {_hostile_key(): 1},
     "renamed": lambda: _renamed("a\n\u202eb\ud800" * 99, _Text("m\x1b[31m")),
+    "module is gone": _without_module,
     "module is no text": lambda: _renamed("Name", 5),
     "module is hostile": lambda: _renamed("Name", _hostile(object)),
     "module claims builtins": lambda: _renamed("str", "builtins"),

@@ -3,8 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import yaml  # type: ignore[import-untyped] # it comes with MyST, and its types do not come with it
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -49,9 +52,19 @@ def anchors(page: Path) -> set[str]:
 def headings(page: Path) -> Iterator[str]:
     """The text of each heading, without markup."""
     tokens = _tokens(page)
-    for opening, inline in zip(tokens, tokens[1:], strict=False):
+    for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             yield "".join(child.content for child in inline.children or ())
+
+
+def workflow_steps(workflow: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps of all jobs of a workflow."""
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+def read_yaml(text: str) -> dict[str, Any]:
+    """The mapping that a YAML text holds."""
+    return dict(yaml.safe_load(text))
 
 
 def words_before_references(page: Path) -> int:

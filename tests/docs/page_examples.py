@@ -1,7 +1,8 @@
 """Follows a page as its reader does: saves the files, runs the commands, tries the Python. Knows blocks, no page.
 
 - A block whose first line is a comment with a file's name is saved under that name, and nothing else is done with it.
-- ``console``: after ``$ `` stand commands, under them what they print. A line of ``…`` stands for any lines.
+- ``console``: after ``$ `` stand commands, under them what they print. A line of ``…`` stands for any lines. A command
+  that shows nothing has to succeed.
 - ``python``: run line by line. ``expression  # 'value'`` says what it gives, ``# prints: text`` what was printed;
   functions named ``test_…`` are called. The blocks of a page share their names.
 - ``toml``: settings, which have to be valid. ``yaml``: a workflow, whose own commands are run.
@@ -22,8 +23,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import yaml
-from markdown_pages import Block, blocks
+from markdown_pages import Block, blocks, read_yaml, workflow_steps
 
 from knowledge_conformance.settings import parse_settings
 
@@ -71,7 +71,8 @@ class Reader:
         for command, shown in _commands(block.text):
             if not _INSTALL.match(command):
                 came = self._run(command)
-                assert _fits(shown, came), f"{self._where(block)}: {command}\n{_difference(shown, came)}"
+                assert shown or self._code == 0, f"{self._where(block)}: {command}\n{came}"
+                assert not shown or _fits(shown, came), f"{self._where(block)}: {command}\n{_difference(shown, came)}"
 
     def _run(self, command: str) -> str:
         done = subprocess.run(
@@ -102,7 +103,7 @@ class Reader:
             for name, value in list(self._names.items()):
                 if name.startswith("test_") and before.get(name) is not value and not _wants_arguments(value):
                     value()
-        said = "".join(f"{text[9:]}\n" for text in comments.values() if text.startswith("# prints: "))
+        said = "".join(f"{text[10:]}\n" for text in comments.values() if text.startswith("# prints: "))
         assert printed.getvalue() == said, f"{self._where(block)}\n{_difference(said, printed.getvalue())}"
 
     def _execute(self, statement: ast.stmt, comment: str | None, block: Block) -> None:
@@ -120,12 +121,11 @@ class Reader:
         parse_settings(document.get("tool", {}).get("knowledge-conformance", document), source=self._where(block))
 
     def _yaml(self, block: Block) -> None:
-        for job in yaml.safe_load(block.text)["jobs"].values():
-            for step in job["steps"]:
-                command = step.get("run", "")
-                if command.startswith(_OWN):
-                    came = self._run(command)
-                    assert self._code == 0, f"{self._where(block)}: {command}\n{came}"
+        for step in workflow_steps(read_yaml(block.text)):
+            command = str(step.get("run", ""))
+            if command.startswith(_OWN):
+                came = self._run(command)
+                assert self._code == 0, f"{self._where(block)}: {command}\n{came}"
 
 
 def _commands(text: str) -> list[tuple[str, str]]:
@@ -144,7 +144,6 @@ def _environment(folder: Path) -> dict[str, str]:
         "HOME": str(folder),
         "COLUMNS": "80",
         "NO_COLOR": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_PLUGINS": "knowledge_conformance,xdist.plugin",
     }
@@ -163,7 +162,9 @@ def _plain(text: str) -> list[str]:
 
 
 def _difference(shown: str, came: str) -> str:
-    return "\n".join(difflib.unified_diff(_plain(shown), _plain(came), "the page shows", "what came", lineterm="", n=99))
+    return "\n".join(
+        difflib.unified_diff(_plain(shown), _plain(came), "the page shows", "what came", lineterm="", n=99)
+    )
 
 
 def _comments(source: str) -> dict[int, str]:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 from knowledge_conformance.check import Check, Level, Violation, answer_check
 from knowledge_conformance.exchange import Exchange, place
@@ -11,7 +12,10 @@ from knowledge_provider import RetrievalResult, Source
 from knowledge_provider.text import has_surrogate
 
 _NODES_MAX: Final = 20_000
+_STEPS_MAX: Final = 8
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_Path = tuple[Any, object] | None
+"""How to get to a value: the path of what holds it, and its key or place in there."""
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 
@@ -29,14 +33,14 @@ def answer_is_plain_data(exchange: Exchange) -> int:
                 wanted="plain data: dict, list, str, int, float, bool and None, of exactly these types",
                 saw=show(node),
                 hint="convert at the boundary: float(score), str(id), value.isoformat()",
-                where=place(exchange, path),
+                where=place(exchange, _shown(path)),
             )
     return max(1, len(exchange.items))
 
 
-def _nodes(root: object) -> Iterator[tuple[str, object]]:
+def _nodes(root: object) -> Iterator[tuple[_Path, object]]:
     """Every value in an answer with its path, without the values' own code; bounded, and safe for cycles."""
-    waiting: list[tuple[str, object]] = [("answer", root)]
+    waiting: list[tuple[_Path, object]] = [(None, root)]
     seen: set[int] = set()
     for _ in range(_NODES_MAX):
         if not waiting:
@@ -48,15 +52,25 @@ def _nodes(root: object) -> Iterator[tuple[str, object]]:
             waiting.extend(reversed(list(_parts(path, node))))
 
 
-def _parts(path: str, node: object) -> Iterator[tuple[str, object]]:
+def _parts(path: _Path, node: object) -> Iterator[tuple[_Path, object]]:
     if type(node) in (RetrievalResult, Source):
         node = {name: value for name, value in node.__dict__.items() if value is not None}
     if type(node) is dict:
-        for key, value in list(node.items())[:_NODES_MAX]:
-            yield f"{path} key", key
-            yield f"{path}[{show(key, limit=40)}]", value
+        for key, value in islice(node.items(), _NODES_MAX):
+            yield (path, "key"), key
+            yield (path, key), value
     elif type(node) in (list, tuple):
-        yield from ((f"{path}[{at}]", item) for at, item in enumerate(node[:_NODES_MAX]))  # type: ignore[index] # exact type
+        yield from (((path, at), item) for at, item in enumerate(islice(node, _NODES_MAX)))  # type: ignore[call-overload] # exact type
+
+
+def _shown(path: _Path) -> str:
+    # Only for the one place that is shown: there are thousands in a large answer.
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(f"[{show(step, limit=40)}]")
+    outer = steps[::-1]
+    return "answer" + "".join(outer[:_STEPS_MAX]) + ("…" if len(outer) > _STEPS_MAX else "")
 
 
 # Clause 5.8
@@ -72,7 +86,7 @@ def no_lone_surrogate(exchange: Exchange) -> int:
                 wanted="text that can be written as UTF-8",
                 saw="a lone surrogate (half of a character outside the basic plane)",
                 hint="cut text between code points, and decode with errors='replace'",
-                where=place(exchange, path),
+                where=place(exchange, _shown(path)),
             )
     return max(1, len(exchange.items))
 
@@ -91,7 +105,7 @@ def no_control_character(exchange: Exchange) -> int:
                 wanted="no control character but tab and newline",
                 saw=f"U+{ord(bad):04X}",
                 hint="replace control characters by spaces where the text is extracted",
-                where=place(exchange, path),
+                where=place(exchange, _shown(path)),
             )
     return max(1, len(exchange.items))
 

@@ -30,7 +30,7 @@ def health_is_a_boolean(sound: Any) -> Any:
 
 @fault("KP-202", fragment="ConnectionRefusedError")
 def health_raises(sound: Any) -> Any:
-    """health() lets the back end's exception out, so a status page shows a broken host and not a provider that is down."""
+    """health() lets the back end's exception out, and a status page shows a broken host instead."""
 
     def health() -> Any:
         raise ConnectionRefusedError(111, "Connection refused")

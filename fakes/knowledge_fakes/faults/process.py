@@ -66,7 +66,7 @@ def busy_loop(sound: Any) -> Any:
 
 @fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
 def loop_inside_c(sound: Any) -> Any:
-    """retrieve() consumes an endless iterator in C code, where no other thread runs any more and no signal's handler."""
+    """retrieve() consumes an endless iterator in C code, where no other thread and no signal handler runs any more."""
     return _on_the_loop(sound, lambda _request: sum(iter(int, 1)))
 
 

@@ -1,0 +1,70 @@
+"""Targets that cannot be used, each named by why."""
+
+import os
+import sys
+import time
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from knowledge_fakes.handbook import HandbookProvider
+
+number = 3
+path = Path(os.environ.get("OPENED_FILE", os.devnull))
+
+
+def none() -> None:
+    return None
+
+
+def wants_arguments(index: str) -> HandbookProvider:
+    return HandbookProvider((index,))
+
+
+def raises() -> HandbookProvider:
+    raise ValueError("no index")
+
+
+async def exits() -> HandbookProvider:
+    sys.exit(3)
+
+
+def crashes() -> HandbookProvider:
+    os._exit(0)
+
+
+def floods() -> HandbookProvider:
+    while True:
+        os.write(1, b"x" * 65536)
+
+
+def never_returns() -> HandbookProvider:
+    time.sleep(1000)
+    return HandbookProvider()
+
+
+@asynccontextmanager
+async def refuses_to_enter() -> Any:
+    raise OSError("no socket")
+    yield
+
+
+@contextmanager
+def yields_nothing() -> Any:
+    yield None
+
+
+class CrashesDescribing(HandbookProvider):
+    """Ends its process in describe."""
+
+    def describe(self) -> Any:
+        os._exit(0)
+
+
+def opens_once_and_crashes() -> HandbookProvider:
+    """A lock that a lost process leaves behind."""
+    if path.exists():
+        raise OSError("locked")
+    if len(sys.argv) < 9:
+        path.touch()
+    return CrashesDescribing()

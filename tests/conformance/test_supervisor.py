@@ -1,0 +1,368 @@
+"""The supervisor survives whatever a provider does, names the check, goes on with the rest, and is never green."""
+
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from doors import SOUND, alive, wait_for
+
+from knowledge_conformance import supervisor
+from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.report import Report
+from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.running import Run
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.supervisor import Supervisor, quiet_seconds, search_path
+from knowledge_conformance.target import TargetError
+from knowledge_conformance.verdict import Verdict
+from knowledge_provider import limits
+
+QUICK = Settings(timeout=0.3, examples=3)
+CHANNEL = "the kit's own channel"
+HELD = "nothing for"
+
+# Provider: the check that fails, and what it says. Every other check passes, or is blocked by that one.
+TAKES_THE_PROCESS = {
+    "exits_at_once": ("KP-301", "ended itself with exit status 0"),
+    "is_killed": ("KP-301", "SIGKILL (killed, or out of memory)"),
+    "is_terminated": ("KP-301", "ended by SIGTERM"),
+    "interrupts_itself": ("KP-301", "ended by SIGINT"),
+    "kills_its_group": ("KP-301", "ended by SIGKILL"),
+    "sets_an_alarm": ("KP-301", "ended by SIGALRM"),
+    "aborts": ("KP-301", "SIGABRT (an abort)"),
+    "reads_address_zero": ("KP-301", "SIGSEGV (a segmentation fault)"),
+    "overflows_the_stack": ("KP-301", "SIGSEGV (a segmentation fault)"),
+    "exits_describing": ("KP-102", "ended itself with exit status 0"),
+    "exits_in_health": ("KP-202", "ended itself with exit status 0"),
+    "exits_closing": ("KP-204", "ended itself with exit status 0"),
+    "ExitsWhenCollected": ("KP-204", "ended itself with exit status 0"),
+    "floods_stdout": ("KP-301", "more than 1 MiB on standard output"),
+    "scribbles": ("KP-301", f"foreign bytes on {CHANNEL}"),
+    "closes_descriptors": ("KP-301", f"{CHANNEL} was closed"),
+    "takes_descriptors": ("KP-301", CHANNEL),
+    "loses_stderr": ("KP-301", f"{CHANNEL} was closed"),
+}
+HOLDS_THE_PROCESS = {
+    "blocks": ("KP-301", HELD),
+    "spins": ("KP-301", HELD),
+    "backtracks": ("KP-301", HELD),
+    "loops_inside_c": ("KP-301", HELD),
+    "stops": ("KP-301", HELD),
+    "blocks_describe": ("KP-102", HELD),
+    "BlocksClosing": ("KP-204", HELD),
+}
+BREAKS_ITS_CALLER = {
+    "ExitsInATask": ("KP-301", "SystemExit: 0 out of a task that the provider started"),
+    "StopsTheLoop": ("KP-301", "Event loop stopped"),
+    "ClosesTheLoop": ("KP-301", "RuntimeError"),
+    "CancelsEverything": ("KP-301", "the task that called it was cancelled"),
+    "AwaitsEverything": ("KP-204", "the task that called it was cancelled"),
+    "Hangs": ("KP-301", "no answer"),
+    "HangsInAThread": ("KP-301", "no answer"),
+    "EndlessAwaitable": ("KP-301", "no answer"),
+    "SwallowsCancellation": ("KP-301", "still running after it was cancelled"),
+}
+RAISES = {
+    "exits": ("KP-301", "raised SystemExit: 0"),
+    "ExitsInAThread": ("KP-301", "raised SystemExit: 0"),
+    "raises_interrupt": ("KP-301", "raised KeyboardInterrupt"),
+    "raises_base": ("KP-301", "raised BaseException: base"),
+    "raises_generator_exit": ("KP-301", "raised GeneratorExit"),
+    "raises_stop": ("KP-301", "raised StopAsyncIteration"),
+    "raises_cancelled": ("KP-301", "raised asyncio.exceptions.CancelledError"),
+    "CancelsItself": ("KP-301", "raised asyncio.exceptions.CancelledError"),
+    "recurses": ("KP-301", "raised RecursionError"),
+    "runs_out_of_memory": ("KP-301", "raised MemoryError"),
+    "HostileRetrieve": ("KP-301", "raised RuntimeError: not now"),
+    "HostileClose": ("KP-101", "raised RuntimeError: do not look"),
+    "breaks_the_policy": ("KP-302", "no loop from here"),
+    "no_descriptors": ("KP-302", "Too many open files"),
+}
+SPOILS_ITS_PROCESS = (
+    "patches_time_monotonic",
+    "patches_time_perf_counter",
+    "patches_threading_thread",
+    "patches_asyncio_wait",
+    "patches_asyncio_ensure_future",
+    "patches_asyncio_new_event_loop",
+    "limits_recursion",
+)
+ANSWERS_NONSENSE = (
+    "endless_generator",
+    "endless_results",
+    "hostile_answer",
+    "hostile_keys",
+    "hostile_items",
+    "lying_answer",
+    "lying_items",
+    "hostile_description",
+    "lying_description",
+    "huge_text",
+    "mock",
+)
+HARMLESS = (
+    "traces",
+    "changes_folder",
+    "clears_environment",
+    "disables_gc",
+    "exits_at_exit",
+    "starts_exiting_thread",
+    "starts_failing_thread",
+    "starts_threads",
+    "closes_stdout",
+    "LeavesATask",
+    "patches_time_sleep",
+    "patches_json_dumps",
+    "patches_json_loads",
+    "patches_os_write",
+    "patches_os_read",
+    "patches_os_exit",
+)
+
+
+def report_on(name: str, settings: Settings = QUICK) -> Report:
+    return Run(f"hostile_providers:{name}", settings).all()
+
+
+def broken(report: Report) -> dict[str, str]:
+    return {check.id: check.saw or "" for check in report.checks if check.outcome in BROKEN}
+
+
+def refuses(report: Report, check_id: str, fragment: str) -> CheckOutcome:
+    """Assert that exactly one check is broken and says so, and that the others came to their ends; its outcome."""
+    assert list(broken(report)) == [check_id], broken(report)
+    assert fragment in broken(report)[check_id]
+    outcomes = {check.id: check.outcome for check in report.checks}
+    assert outcomes.keys() == BY_ID.keys()
+    assert CheckOutcome.PASSED in outcomes.values() or check_id == "KP-101"
+    causes = {(check.saw or "").partition(" ")[0] for check in report.checks if check.outcome is CheckOutcome.BLOCKED}
+    assert causes <= {check_id}
+    assert report.exit_code == 1
+    return outcomes[check_id]
+
+
+def cases(table: dict[str, tuple[str, str]]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(("name", "check_id", "fragment"), [(name, *row) for name, row in table.items()])
+
+
+@pytest.fixture
+def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "STALL_GRACE_SECONDS", 1.0)
+
+
+@cases(TAKES_THE_PROCESS)
+def test_a_provider_that_takes_its_process_away_fails_the_check_it_was_on(
+    name: str, check_id: str, fragment: str
+) -> None:
+    """However the process is lost, its check says how, the rest run in a new one, and nothing is green."""
+    assert refuses(report_on(name), check_id, fragment) is CheckOutcome.FAILED
+
+
+@pytest.mark.usefixtures("little_patience")
+@cases(HOLDS_THE_PROCESS)
+def test_a_provider_that_holds_its_process_fails_the_check_it_was_on(name: str, check_id: str, fragment: str) -> None:
+    """What no thread and no signal handler can end is ended from outside, in time."""
+    assert refuses(report_on(name), check_id, fragment) is CheckOutcome.FAILED
+
+
+@cases(BREAKS_ITS_CALLER)
+def test_a_provider_that_breaks_its_caller_fails_the_check_it_was_on(name: str, check_id: str, fragment: str) -> None:
+    """A stopped loop, a cancelled caller and a call without an end are the provider's failures, not the kit's."""
+    assert refuses(report_on(name), check_id, fragment) is CheckOutcome.FAILED
+
+
+@cases(RAISES)
+def test_whatever_a_provider_raises_is_its_own_error(name: str, check_id: str, fragment: str) -> None:
+    """No exception is too base to be shown as the provider's, with its text."""
+    assert refuses(report_on(name), check_id, fragment) is CheckOutcome.ERRORED
+
+
+@pytest.mark.parametrize("name", SPOILS_ITS_PROCESS + ANSWERS_NONSENSE)
+def test_a_spoilt_process_and_nonsense_are_never_green(name: str) -> None:
+    """Where one cause has many effects, each check still comes to an end and the verdict is a refusal."""
+    report = report_on(name)
+    assert [check.id for check in report.checks] == list(BY_ID)
+    assert report.verdict is Verdict.NOT_CONFORMANT
+    assert broken(report)
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_does_not_concern_the_kit_does_not_disturb_it(name: str) -> None:
+    """The kit's own part of the process stands on nothing that these providers change."""
+    assert broken(report_on(name)) == {}
+    assert report_on(name).verdict is Verdict.CONFORMANT
+
+
+def test_a_close_that_does_not_end_costs_its_time_once() -> None:
+    """A provider that cannot be closed is not closed after each check; the check about closing says so."""
+    report = report_on("HangsClosing")
+    assert [check.id for check in report.checks if check.outcome is CheckOutcome.ADVISORY] == ["KP-204", "KP-205"]
+    assert "still running" in next(check.saw or "" for check in report.checks if check.id == "KP-204")
+
+
+def test_a_process_lost_while_closing_fails_a_check_about_closing_that_saw_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only the first close of this provider takes the process away: KP-204, which then passes, must not be green."""
+    run = Run("hostile_providers:exits_closing", QUICK)
+    assert run.result(BY_ID["KP-101"]).outcome is CheckOutcome.PASSED
+    run.close()
+    lost = run.runner
+    assert isinstance(lost, Supervisor)
+    sound = Run(SOUND, QUICK)
+    assert isinstance(sound.runner, Supervisor)
+    monkeypatch.setattr(sound.runner, "_lost_closing", lost._lost_closing)
+    closing = sound.result(BY_ID["KP-204"])
+    sound.close()
+    assert (closing.id, closing.outcome) == ("KP-204", CheckOutcome.FAILED)
+    assert "exit status 0" in (closing.saw or "")
+
+
+@pytest.fixture
+def offspring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "pids"
+    path.touch()
+    monkeypatch.setenv("OFFSPRING_FILE", str(path))
+    return path
+
+
+@pytest.mark.parametrize("name", ["spawns", "spawns_a_session", "daemonizes", "forks"])
+def test_processes_that_a_provider_leaves_are_gone_after_the_run(name: str, offspring: Path) -> None:
+    """A child, one in a session of its own, and a daemon that nothing leads back to all end with the run."""
+    run = Run(f"hostile_providers:{name}", QUICK)
+    run.result(BY_ID["KP-301"])
+    wait_for(lambda: bool(offspring.read_text()) or name == "forks")
+    run.close()
+    pids = [int(pid) for pid in offspring.read_text().split()]
+    assert pids or name == "forks"
+    assert wait_for(lambda: not alive(pids))
+
+
+def test_a_lost_process_takes_its_sessions_along(offspring: Path, little_patience: None) -> None:
+    """The daemons of a process that had to be killed go with it, also when the loop inside C could not be asked to."""
+    result = result_of("spawns_and_loops", "KP-301")
+    pids = [int(pid) for pid in offspring.read_text().split()]
+    assert (result.outcome, len(pids)) == (CheckOutcome.FAILED, 2)
+    assert wait_for(lambda: not alive(pids))
+
+
+def result_of(name: str, check_id: str) -> CheckResult:
+    run = Run(f"hostile_providers:{name}", QUICK)
+    try:
+        return run.result(BY_ID[check_id])
+    finally:
+        run.runner.kill()
+
+
+# Loading.
+
+UNUSABLE = {
+    "nowhere:provider": "there is no module 'nowhere' on the path (the folder where the run starts is on it)",
+    "knowledge_fakes.handbook:nothing": "knowledge_fakes.handbook has no 'nothing'",
+    "bad_targets:number": "it is a builtins.int; wanted a provider, or what makes one",
+    "bad_targets:none": "it gave a builtins.NoneType, which has no describe and no retrieve",
+    "bad_targets:wants_arguments": "TypeError",
+    "bad_targets:raises": "it raised ValueError: no index",
+    "bad_targets:exits": "it raised SystemExit: 3",
+    "bad_targets:refuses_to_enter": "it raised OSError: no socket",
+    "bad_targets:yields_nothing": "it gave a builtins.NoneType",
+    "bad_targets:crashes": "the provider's process ended itself with exit status 0",
+    "bad_targets:floods": "more than 1 MiB",
+    "raises_at_import:provider": "importing raises_at_import raised ValueError: no settings",
+    "exits_at_import:provider": "importing exits_at_import raised SystemExit: 0",
+    "crashes_at_import:provider": "the provider's process ended itself with exit status 0",
+    "needs_a_module:provider": "needs_a_module imports 'no_such_vendor', which is not installed",
+    "platform.search:provider": "platform is a module of the standard library, so name yours otherwise",
+    "hostile_providers:hostile_instance": "looking at it raised RuntimeError: describe",
+    "no colon": "is not a target: wanted module:object, such as acme.search:provider",
+}
+
+
+@pytest.mark.parametrize(("target", "fragment"), UNUSABLE.items())
+def test_a_target_that_cannot_be_used_is_one_line(target: str, fragment: str) -> None:
+    """Whatever is wrong with a target is said in one line, before any check runs, and nothing is left."""
+    runner = Supervisor(target, QUICK)
+    with pytest.raises(TargetError) as caught:
+        runner.open()
+    assert fragment in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert runner._child is None
+
+
+@pytest.mark.parametrize("target", ["bad_targets:never_returns", "hangs_at_import:provider"])
+def test_a_target_that_never_opens_is_one_line(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading has an end, too."""
+    monkeypatch.setattr(supervisor, "LOAD_SECONDS", 1.5)
+    with pytest.raises(TargetError, match=r"cannot load .*nothing for 1\.5 s"):
+        Supervisor(target, QUICK).open()
+
+
+def test_a_target_that_does_not_open_again_is_one_red_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider that cannot be opened after its process was lost fails one check and blocks the others."""
+    monkeypatch.setenv("OPENED_FILE", str(tmp_path / "opened"))
+    report = Run("bad_targets:opens_once_and_crashes", QUICK).all()
+    assert list(broken(report)) == ["KP-102", "KP-202"]
+    assert "it raised OSError: locked" in broken(report)["KP-202"]
+    blocked = [check for check in report.checks if check.outcome is CheckOutcome.BLOCKED]
+    assert "KP-202 has to hold first" in {check.saw for check in blocked}
+
+
+def test_closing_and_killing_a_runner_that_never_started_do_nothing() -> None:
+    """There is nothing to wait for."""
+    runner = Supervisor(SOUND, QUICK)
+    runner.close(1)
+    runner.kill()
+    assert runner.calls == 0
+
+
+# The process.
+
+
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1200:
+        pytest.skip("this system allows too few descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+    held = [socket.socket() for _ in range(1030)]
+    yield
+    for each in held:
+        each.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_program_with_many_descriptors_can_be_watched_from(many_descriptors: None) -> None:
+    """select() ends at 1,024; a large test suite does not."""
+    run = Run(SOUND, QUICK)
+    assert run.result(BY_ID["KP-101"]).outcome is CheckOutcome.PASSED
+    run.close()
+
+
+def test_a_child_leaves_no_descriptor_open() -> None:
+    """A run of many lost children must not use up what the caller may have open."""
+    before = set(os.listdir("/proc/self/fd"))
+    run = Run("hostile_providers:exits_at_once", QUICK)
+    run.result(BY_ID["KP-301"])
+    run.result(BY_ID["KP-102"])
+    run.close()
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+def test_the_standard_library_comes_before_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file json.py beside the provider breaks nothing; the folder still comes before installed packages."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["", *search_path()[:2], "/packages", tmp_path])
+    library = str(Path(os.__file__).parent)
+    path = search_path()
+    assert path[0] == library or path[1] == library
+    assert path.index(library) < path.index(str(tmp_path)) < path.index("/packages")
+    assert len(path) == len(set(path))
+
+
+def test_the_kits_own_work_gets_more_time_than_a_short_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider with a deadline of a tenth of a second is not blamed for the seconds in which the kit loads itself."""
+    assert quiet_seconds(Settings(timeout=0.1)) > limits.CALL_SECONDS_DEFAULT
+    assert quiet_seconds(Settings(timeout=100)) > 100
