@@ -4,6 +4,7 @@ A check that stalls is left behind in its daemon thread and the rest go on in a 
 loop inside C takes the whole run. Knows threads and deadlines, judges nothing.
 """
 
+import contextlib
 import queue
 import sys
 import threading
@@ -54,10 +55,10 @@ class InProcess:
         try:
             message = self._await("opened", "unusable", seconds=LOAD_SECONDS)
         except FaultError as error:
-            self._thread = None
+            self.kill()
             raise TargetError(f"cannot load the target: {error.fault.saw}") from None
         if "unusable" in message:
-            self._thread = None
+            self.kill()
             raise TargetError(message["unusable"])
 
     def run(self, check: Check, remaining: int) -> CheckResult:
@@ -70,8 +71,13 @@ class InProcess:
             self._ask(lambda worker: worker.run(check.id, remaining, close=closes))
             message = self._await("result", "unopened", seconds=quiet_seconds(self._settings))
         except FaultError as error:
-            self._thread = None
+            self.kill()
             return fault_result(check, error.fault, calls=self.calls - before, last_call=self._last_call)
+        except TargetError:
+            raise
+        except BaseException:  # as in ``Supervisor``
+            self.kill()
+            raise
         if "unopened" in message:
             raise TargetError(message["unopened"])
         self._wait_until_ready(check)
@@ -81,7 +87,7 @@ class InProcess:
         try:
             self._await("ready", seconds=CLOSE_SECONDS)
         except FaultError as error:
-            self._thread = None
+            self.kill()
             self._lost_closing = fault_result(check, error.fault, calls=0, last_call=self._last_call)
 
     def close(self, remaining: int) -> None:
@@ -89,17 +95,16 @@ class InProcess:
         if self._thread is None:
             return
         self._ask(lambda worker: worker.close(remaining))
-        try:
+        with contextlib.suppress(FaultError):
             self._await("closed", seconds=CLOSE_SECONDS)
-        except FaultError:
-            pass
-        else:
             self._thread.end()
-        self._thread = None
+        self.kill()
 
     def kill(self) -> None:
-        """Leave the thread behind."""
-        self._thread = None
+        """Leave the thread behind; it ends when it can."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.leave()
 
     def _ask(self, work: Callable[[Worker], None]) -> None:
         if self._thread is not None:
@@ -118,11 +123,16 @@ class InProcess:
         raise FaultError(ProcessFault(Fault.DIED, KIT_LOST))
 
 
+class _LeftError(BaseException):
+    """Ends a thread that was left behind; nothing that catches exceptions may keep it."""
+
+
 class _WorkerThread:
     def __init__(self, target: str | Target, settings: Settings) -> None:
         self._work: queue.SimpleQueue[Callable[[Worker], None] | None] = queue.SimpleQueue()
         self._messages: _Messages = queue.SimpleQueue()
-        worker = Worker(target, settings, self._messages.put)
+        self._left = False
+        worker = Worker(target, settings, self._tell)
         self._thread = threading.Thread(target=self._serve, args=(worker,), name="knowledge-conformance", daemon=True)
         self._thread.start()
 
@@ -133,16 +143,29 @@ class _WorkerThread:
         self._work.put(None)
         self._thread.join()
 
+    def leave(self) -> None:
+        self._left = True
+        self._work.put(None)
+
     def receive(self, seconds: float | None) -> Mapping[str, Any]:
         try:
             return self._messages.get(timeout=seconds)
         except queue.Empty:
             raise FaultError(ProcessFault(Fault.STALLED, seconds=seconds or 0.0)) from None
 
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        # Nobody counts its calls any more: a thread that comes back from where it was held makes none.
+        if self._left:
+            raise _LeftError
+        self._messages.put(message)
+
     def _serve(self, worker: Worker) -> None:
-        # However the thread ends, someone waits for it.
         try:
             while (work := self._work.get()) is not None:
                 work(worker)
+        except _LeftError:
+            pass
         finally:
+            # However the thread ends, someone may wait for it.
             self._messages.put({"lost": True})
+            worker.abandon()

@@ -170,8 +170,6 @@ class Door:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int | pytest.ExitCode) -> None:
         """Close the targets, write the report, and let the exit code follow the verdict."""
-        if exitstatus == pytest.ExitCode.INTERRUPTED:
-            self._release()  # whoever presses Ctrl-C waits for no close()
         self._close()
         unjudged = self._config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR
         if unjudged or hasattr(self._config, "workerinput"):

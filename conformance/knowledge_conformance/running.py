@@ -65,12 +65,11 @@ class Run:
         return self.results[check.id]
 
     def all(self) -> Report:
-        """Run every check that was not yet, and close the target; the report. Interrupted, it releases it at once."""
+        """Run every check that was not yet; the report. Closes the target, whatever happens."""
         try:
             self.complete()
-            self.close()
         finally:
-            self.runner.kill()
+            self.close()
         return self.report()
 
     def complete(self) -> None:

@@ -1,5 +1,6 @@
 """What a user may say about their provider, read from TOML; knows files and shapes, no provider and no check."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from knowledge_conformance.check import Facet
+from knowledge_conformance.render import show
 from knowledge_provider import limits
 
 OWN_FILE: Final = "knowledge-conformance.toml"
 PROJECT_FILE: Final = "pyproject.toml"
 TABLE: Final = "knowledge-conformance"
 
+_BARE_KEY: Final = re.compile(r"[\w-]{1,80}")
 _Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _Query = Annotated[_Line, StringConstraints(max_length=limits.QUERY_MAX)]
 
@@ -119,11 +122,16 @@ def override(settings: Settings, **given: Any) -> Settings:
 
 def _explain(error: ValidationError, source: str) -> str:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or TABLE
+    place = ".".join(_named(part) for part in first["loc"]) or TABLE
     if first["type"] == "extra_forbidden":
         known = ", ".join(sorted(name.replace("_", "-") for name in Settings.model_fields))
         return f"{source}: {place}: there is no such setting; the settings are: {known}"
     return f"{source}: {place}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+
+
+def _named(part: int | str) -> str:
+    # TOML lets a key be any text, also one with line ends.
+    return str(part) if isinstance(part, int) or _BARE_KEY.fullmatch(part) else show(part)
 
 
 def _project_table(document: Mapping[str, Any]) -> Any:

@@ -73,6 +73,12 @@ class Supervisor:
         except FaultError as error:
             self._drop()
             return fault_result(check, error.fault, calls=self.calls - before, last_call=self._last_call)
+        except TargetError:
+            raise
+        except BaseException:
+            # Ctrl-C, or a plugin's time-out: nobody waits for this answer, and the next check must not get it.
+            self._drop()
+            raise
         self._wait_until_ready(check)
         return closing_result(check, CheckResult.model_validate(message), self._lost_closing)
 

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final
 
-from knowledge_conformance.render import show_error
+from knowledge_conformance.render import show, show_error
 
 _SHAPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -29,8 +29,8 @@ class Target:
 
 def check_name(name: str) -> str:
     """``name`` when it reads ``module:obj``; raises ``TargetError`` otherwise."""
-    if not _SHAPE.fullmatch(name):
-        raise TargetError(f"{name!r} is not a target: wanted module:object, such as acme.search:provider")
+    if not isinstance(name, str) or not _SHAPE.fullmatch(name):
+        raise TargetError(f"{show(name)} is not a target: wanted module:object, such as acme.search:provider")
     return name
 
 

@@ -43,7 +43,6 @@ class Worker:
         self._survey = Survey()
         self._target: Target | None = None
         self._opened: Opened | None = None
-        self._kept: list[Opened] = []
         self._closes = True
         self._remaining = 0
 
@@ -79,6 +78,10 @@ class Worker:
         self._remaining = remaining
         self._release()
         self._tell({"closed": True})
+
+    def abandon(self) -> None:
+        """Let go of what is open, without calling it."""
+        self._release(close=False)
 
     def _checked(self, check: Check, remaining: int) -> CheckResult:
         allowed = self._allowed(check, remaining)
@@ -120,15 +123,19 @@ class Worker:
         opened, self._opened = self._opened, None
         if opened is None:
             return
-        if not close:
-            self._kept.append(opened)  # only to forget it would run its __del__
+        closing = opened.closing
+        if not close or (closing is not None and not (self._closes and self._remaining > 0)):
+            _kept.append(opened)
+            opened.abandon()
             return
-        if opened.closing is not None and self._closes and self._remaining > 0:
-            self._announce(opened.closing, CLOSE_SECONDS)
-            # One that does not end would cost this time after each check; what it means is a check's business.
-            self._closes = opened.close()
-        self._tell({"beat": True})
-        opened.wind_down()
+        try:
+            if closing is not None:
+                self._announce(closing, CLOSE_SECONDS)
+                # One that does not end would cost this time after each check; what it means is a check's business.
+                self._closes = opened.close()
+            self._tell({"beat": True})
+        finally:
+            opened.wind_down()
 
 
 class Opened:
@@ -137,12 +144,13 @@ class Opened:
     def __init__(self, target: Target) -> None:
         self.instance: bool = target.instance
         self._loop = _new_loop(target)
-        self._stack = AsyncExitStack()
+        self._leave = asyncio.Event()
+        self._entered = False
+        opening: asyncio.Future[tuple[Any, bool]] = self._loop.create_future()
+        self._life = self._loop.create_task(self._live(target, opening))
         try:
-            self.provider, self._entered = self.run(open_provider(target, self._stack))
+            self.provider, self._entered = self.run(_value_of(opening))
         except BaseException as error:
-            self._entered = True
-            self.close()
             self.wind_down()
             if isinstance(error, TargetError):
                 raise
@@ -168,7 +176,7 @@ class Opened:
 
     def close(self) -> bool:
         """Close the provider, or leave its context manager; whether that came to an end within a bound."""
-        close = self._stack.aclose if self._entered else self.provider.close
+        close = self._left if self._entered else self.provider.close
         with contextlib.suppress(BaseException):
             return not self.run(calls.call(close, seconds=CLOSE_SECONDS)).hung
         return False
@@ -176,10 +184,40 @@ class Opened:
     def wind_down(self) -> None:
         """Cancel what is left and close the loop, within a bound."""
         with contextlib.suppress(BaseException):
+            if not self._entered:
+                # Not cancelled as the rest is: the traceback of that would keep the provider alive.
+                self.run(self._left())
+        with contextlib.suppress(BaseException):
             self.run(_cancel_rest())
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the loop, whatever waits on it."""
         with contextlib.suppress(BaseException):
             asyncio.set_event_loop(None)
             self._loop.close()
+
+    async def _live(self, target: Target, opening: "asyncio.Future[tuple[Any, bool]]") -> None:
+        # One task for both ends: a context manager over a task group can only be left where it was entered.
+        async with AsyncExitStack() as stack:
+            try:
+                opening.set_result(await open_provider(target, stack))
+            except TargetError as error:
+                opening.set_exception(error)
+            else:
+                await self._leave.wait()
+
+    async def _left(self) -> None:
+        self._leave.set()
+        await self._life
+
+
+_kept: Final[list[Opened]] = []
+"""Providers that may not be closed: only to forget one would run its ``__del__``, or leave its context manager."""
+
+
+async def _value_of(future: "asyncio.Future[Value]") -> Value:
+    return await future
 
 
 def _new_loop(target: Target) -> asyncio.AbstractEventLoop:

@@ -6,6 +6,7 @@ Every one is the sound handbook but for one thing, so that the check it fails is
 import asyncio
 import atexit
 import ctypes
+import functools
 import gc
 import json
 import os
@@ -314,13 +315,21 @@ for _name in PATCHES:
 
 # Harmless to the kit, whatever a host would say.
 
-traces = _retrieving(lambda: sys.settrace(lambda *_: None))
-changes_folder = _retrieving(lambda: os.chdir("/"))
-clears_environment = _retrieving(lambda: os.environ.clear())
-disables_gc = _retrieving(gc.disable)
-exits_at_exit = _retrieving(_once(lambda: atexit.register(os._exit, 0)))
-starts_exiting_thread = _retrieving(lambda: threading.Thread(target=sys.exit).start())
-starts_failing_thread = _retrieving(lambda: threading.Thread(target=_raise(ValueError("in a thread"))).start())
+patches_what_it_likes = _retrieving(
+    *(
+        functools.partial(setattr, *PATCHES[name], _nothing)
+        for name in ("time.sleep", "json.dumps", "json.loads", "os.write", "os.read", "os._exit")
+    )
+)
+does_what_it_likes = _retrieving(
+    lambda: sys.settrace(lambda *_: None),
+    lambda: os.chdir("/"),
+    os.environ.clear,
+    gc.disable,
+    _once(lambda: atexit.register(os._exit, 0)),
+    lambda: threading.Thread(target=sys.exit).start(),
+    lambda: threading.Thread(target=_raise(ValueError("in a thread"))).start(),
+)
 closes_stdout = _retrieving(_once(lambda: os.closerange(1, 3)))
 
 

@@ -1,12 +1,14 @@
 """The kit against every fault and every conformant provider: a fault trips its checks, and nothing else does."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import cycle
 from typing import Any
 
 import pytest
 
+from knowledge_conformance import supervisor
 from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.results import CheckOutcome, CheckResult
@@ -20,16 +22,26 @@ from knowledge_provider import limits
 
 HOLDS = {CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE}
 TRIPPED = {CheckOutcome.FAILED, CheckOutcome.ERRORED, CheckOutcome.ADVISORY, CheckOutcome.KIT_ERROR}
-HARMLESS = [fault for fault in FAULTS.values() if not fault.lethal]
+LETHAL = {name: fault for name, fault in FAULTS.items() if fault.lethal}
+HARMLESS = {name: fault for name, fault in FAULTS.items() if not fault.lethal}
 
-each_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 each_provider = pytest.mark.parametrize("case", CONFORMANT.values(), ids=CONFORMANT)
 
 
-@pytest.fixture(autouse=True)
-def little_time_for_health(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A health that hangs, or a child that is held, is given up after this long and not after the contract's 5 s."""
-    monkeypatch.setattr(limits, "HEALTH_SECONDS", 0.5)
+@pytest.fixture(autouse=True, scope="module")
+def little_patience() -> Iterator[None]:
+    """A health that hangs and a child that is held are given up sooner than a user's are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "HEALTH_SECONDS", 0.5)
+        patch.setattr(supervisor, "STALL_GRACE_SECONDS", 2.0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def lethal_runs(little_patience: None) -> Mapping[str, "Future[Report]"]:
+    """A run with each lethal fault, a few at a time, since they mostly wait, and all done before anything else runs."""
+    with ThreadPoolExecutor(4) as pool:
+        return {name: pool.submit(run_with, fault) for name, fault in LETHAL.items()}
 
 
 def run_with(fault: Fault) -> Report:
@@ -45,10 +57,9 @@ def evidence(found: CheckReport | CheckResult) -> list[str]:
     return [text for text in (found.wanted, found.saw, found.where) if text is not None]
 
 
-@each_fault
-def test_a_fault_trips_its_checks_and_no_other(fault: Fault) -> None:
-    """Every check comes to an end, those that the fault names do not hold, and the first of them shows the mistake."""
-    checks = {check.id: check for check in run_with(fault).checks}
+def assert_trips_exactly_its_checks(fault: Fault, report: Report) -> None:
+    """Every check came to an end, only those that the fault names do not hold, and the first shows the mistake."""
+    checks = {check.id: check for check in report.checks}
     assert list(checks) == list(BY_ID)
     tripped = {check.id: evidence(check) for check in checks.values() if check.outcome in TRIPPED}
     assert tripped.keys() == set(fault.trips), tripped
@@ -56,6 +67,18 @@ def test_a_fault_trips_its_checks_and_no_other(fault: Fault) -> None:
     assert any(fault.fragment in text for text in tripped[fault.trips[0]]), tripped
     causes = {str(check.saw).partition(" ")[0] for check in checks.values() if check.outcome is CheckOutcome.BLOCKED}
     assert causes & BY_ID.keys() <= set(fault.trips)
+
+
+@pytest.mark.parametrize("fault", HARMLESS.values(), ids=HARMLESS)
+def test_a_fault_trips_its_checks_and_no_other(fault: Fault) -> None:
+    """What the author did wrong is said once, where it belongs."""
+    assert_trips_exactly_its_checks(fault, run_with(fault))
+
+
+@pytest.mark.parametrize("fault", LETHAL.values(), ids=LETHAL)
+def test_a_lethal_fault_does_not_end_the_run(fault: Fault, lethal_runs: Mapping[str, "Future[Report]"]) -> None:
+    """It fails the check that met it, in time, and the rest still run."""
+    assert_trips_exactly_its_checks(fault, lethal_runs[fault.name].result())
 
 
 def over(fault: Fault, case: Conformant) -> Target:
@@ -67,7 +90,7 @@ def over(fault: Fault, case: Conformant) -> Target:
 
 @pytest.mark.parametrize(
     ("fault", "name"),
-    [*zip(HARMLESS, cycle(["synchronous", "models", "minimal"]), strict=False)],
+    [*zip(HARMLESS.values(), cycle(["synchronous", "models", "minimal"]), strict=False)],
     ids=lambda given: given.name if isinstance(given, Fault) else given,
 )
 def test_a_fault_is_the_same_over_another_provider(fault: Fault, name: str) -> None:

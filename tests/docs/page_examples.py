@@ -31,6 +31,8 @@ _PROMPT = "$ "
 _ANY = "…"
 _INSTALL = re.compile(r"(python3? -m )?pip install ")
 _OWN = ("pytest", "knowledge-kit")
+# What changes pytest's output: where CI is set, for one, it prints longer summaries.
+_NOT_THE_READERS = ("PYTEST", "COV", "CI", "BUILD_NUMBER", "FORCE_COLOR", "PY_COLORS")
 
 
 class Reader:
@@ -137,7 +139,7 @@ def _commands(text: str) -> list[tuple[str, str]]:
 
 def _environment(folder: Path) -> dict[str, str]:
     """A reader's own: the packages of this interpreter, no plugin but the kit's and none of the test run's settings."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "KNOWLEDGE"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_THE_READERS)}
     return {
         **kept,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -9,7 +9,6 @@ import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from markdown_pages import (
@@ -152,38 +151,6 @@ def test_a_page_says_nothing_that_is_not_in_it(page: Path) -> None:
 
 
 # What single pages promise.
-
-
-def clause_paragraphs() -> dict[str, str]:
-    text = text_of("contract.md")
-    return dict(re.findall(r"^\*\*(\d+\.\d+)\*\* (.+?)(?=\n\n)", text, re.MULTILINE | re.DOTALL))
-
-
-def test_the_contract_has_every_clause() -> None:
-    """Sections 1 to 9, each clause once and under its number."""
-    last = {1: 9, 2: 4, 3: 8, 4: 5, 5: 11, 6: 4, 7: 6, 8: 13, 9: 6}
-    wanted = [f"{section}.{at}" for section, count in last.items() for at in range(1, count + 1)]
-    assert list(clause_paragraphs()) == wanted
-
-
-@pytest.mark.parametrize("clause", [key for key in clause_paragraphs() if int(key.partition(".")[0]) <= 7])
-def test_a_clause_names_its_checks(clause: str) -> None:
-    """The contract links exactly the checks that the catalogue has for the clause, or says that it is not tested."""
-    text = clause_paragraphs()[clause]
-    named = re.findall(r"\[(KP-\d+)\]\(checks\.md#kp-\d+\)", text)
-    assert named == sorted(check.id for check in catalogue.CHECKS if check.clause == clause)
-    assert ("*Not" in text) == (not named)
-
-
-@pytest.mark.parametrize("check", catalogue.CHECKS, ids=lambda check: check.id)
-def test_a_clause_names_the_level_of_its_checks(check: Any) -> None:
-    """What a check calls a MUST is a MUST in the contract, too."""
-    assert str(check.level) in clause_paragraphs()[check.clause]
-
-
-def test_the_contract_has_every_rule_of_normalising() -> None:
-    """N1 to N13."""
-    assert re.findall(r"^\| (N\d+) \|", text_of("contract.md"), re.MULTILINE) == [f"N{at}" for at in range(1, 14)]
 
 
 def options() -> set[str]:

@@ -79,10 +79,10 @@ def version_is_missing(sound: Any) -> Any:
     return describing(sound, functools.partial(_without, "protocolVersion"))
 
 
-@fault("KP-103", fragment="2")
+@fault("KP-103", fragment="1.5")
 def version_is_the_packages(sound: Any) -> Any:
     """The protocol version is the version of the author's own package."""
-    return describing(sound, lambda said: {**said, "protocolVersion": 2})
+    return describing(sound, lambda said: {**said, "protocolVersion": 1.5})
 
 
 @fault("KP-104", fragment=r"\n'")
