@@ -80,6 +80,10 @@ class Violation(Exception):  # noqa: N818 - the field's word for a broken rule; 
         self.where = where
 
 
+class Hang(Violation):
+    """A call that did not end; it fails its check whatever the level, since no host can wait for it."""
+
+
 class Inapplicable(Exception):  # noqa: N818 - an outcome
     """The rule does not concern this provider; the message says why."""
 

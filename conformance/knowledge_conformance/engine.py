@@ -4,7 +4,7 @@ import asyncio
 import os
 from typing import Final
 
-from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation
+from knowledge_conformance.check import Blocked, Check, Hang, Inapplicable, Inconclusive, Level, Violation
 from knowledge_conformance.redact import mask_known
 from knowledge_conformance.render import show_error
 from knowledge_conformance.results import CheckOutcome, CheckResult
@@ -61,7 +61,7 @@ def _finding(check: Check, subject: Subject, error: BaseException) -> CheckResul
 
 def _violated(check: Check, subject: Subject, found: Violation) -> CheckResult:
     strict = subject.settings.strict_should and check.level is Level.SHOULD
-    outcome = CheckOutcome.FAILED if check.binding or strict else CheckOutcome.ADVISORY
+    outcome = CheckOutcome.FAILED if check.binding or strict or isinstance(found, Hang) else CheckOutcome.ADVISORY
     where = found.where or subject.shown
     return _result(check, subject, outcome, wanted=found.wanted, saw=found.saw, hint=found.hint, where=where)
 

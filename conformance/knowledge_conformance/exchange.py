@@ -60,6 +60,12 @@ class Exchange:
         return f"{self.count} results" if results_of(self.response) is not None else show(self.response)
 
 
+def again(exchange: Exchange) -> RetrievalRequest:
+    """The same request anew: a provider may have changed the one that it got."""
+    asked = exchange.request
+    return RetrievalRequest(query=asked.query, top_k=asked.top_k)
+
+
 def show_request(request: RetrievalRequest) -> str:
     """A request on one line, as an author would write it."""
     parts = [f"query={show(request.query)}", f"top_k={request.top_k}"]
@@ -81,12 +87,13 @@ def results_of(response: object) -> list[Any] | None:
 def as_dict(item: object) -> dict[str, Any] | None:
     """An item's own fields, present and not null: of a ``dict``, or of the contract's model; None of anything else."""
     if type(item) is RetrievalResult:
-        fields = {name: getattr(item, name) for name in RetrievalResult.model_fields}
+        fields = [(name, getattr(item, name)) for name in RetrievalResult.model_fields]
     elif is_a(item, dict):
-        fields = dict.copy(item)  # looks up no key, whose own __eq__ would run
+        # All at once: nothing is looked up, so no foreign key is compared, and another thread may change the answer.
+        fields = list(dict.items(item))
     else:
         return None
-    return {name: value for name, value in fields.items() if type(name) is str and value is not None}
+    return {name: value for name, value in fields if type(name) is str and value is not None}
 
 
 def first_present(entry: dict[str, Any], *names: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from knowledge_conformance.check import Facet
+from knowledge_conformance.redact import redact
 from knowledge_conformance.render import show
 from knowledge_provider import limits
 
@@ -130,8 +131,10 @@ def _explain(error: ValidationError, source: str) -> str:
 
 
 def _named(part: int | str) -> str:
-    # TOML lets a key be any text, also one with line ends.
-    return str(part) if isinstance(part, int) or _BARE_KEY.fullmatch(part) else show(part)
+    # TOML lets a key be any text, also one with line ends, and a person may put a secret there.
+    if isinstance(part, int):
+        return str(part)
+    return redact(part) if _BARE_KEY.fullmatch(part) else show(part)
 
 
 def _project_table(document: Mapping[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 from knowledge_conformance import calls
-from knowledge_conformance.check import Violation
+from knowledge_conformance.check import Hang
 from knowledge_conformance.exchange import Exchange, raised_at, show_request
 from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
@@ -116,7 +116,7 @@ class Subject:
             raise ProviderRaisedError(error, "describe()", hint) from error
 
     async def retrieve(self, request: RetrievalRequest, context: RetrievalContext | None = None) -> Exchange:
-        """One answered call. Raises ``ProviderRaisedError`` when it fails, ``Violation`` when it does not end."""
+        """One answered call. Raises ``ProviderRaisedError`` when it fails, ``Hang`` when it does not end."""
         exchange = await self.attempt(request, context)
         if exchange.error is not None:
             hint = "a valid request is answered; when a back end of the test is down, start it or use a fake"
@@ -124,7 +124,7 @@ class Subject:
         return exchange
 
     async def attempt(self, request: RetrievalRequest, context: RetrievalContext | None = None) -> Exchange:
-        """One call, whether it answers or raises; ``Violation`` when it does neither within the time for one call."""
+        """One call, whether it answers or raises; ``Hang`` when it does neither within the time for one call."""
         context = context or self.context()
         self._count(show_request(request), self.settings.timeout)
         ending = await calls.call(
@@ -148,7 +148,7 @@ class Subject:
         return await calls.call(health, *arguments, seconds=limits.HEALTH_SECONDS)
 
     async def close(self) -> calls.Ending:
-        """One call of ``close()``; an ending that hung is a ``Violation``."""
+        """One call of ``close()``; an ending that hung is a ``Hang``."""
         self._count("close()", self.settings.timeout)
         ending = await calls.call(self.member("close"), seconds=self.settings.timeout)
         self._refuse_hang(ending, "close()", self.settings.timeout)
@@ -172,7 +172,7 @@ class Subject:
         if not ending.hung:
             return
         came = "it was still running after it was cancelled, too" if ending.left_running else "no answer"
-        raise Violation(
+        raise Hang(
             wanted=f"an answer within {seconds:g} s",
             saw=came,
             hint="bound every wait of the provider below the host's deadline (context.signal.remaining())",

@@ -8,7 +8,8 @@ from typing import Any, Final
 from knowledge_conformance.audit import watch_io
 from knowledge_conformance.calls import GRACE_SECONDS, Raised
 from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation, check
-from knowledge_conformance.exchange import Exchange, as_dict, raised_at, show_request
+from knowledge_conformance.checks.requests import MADE_UP_QUERY
+from knowledge_conformance.exchange import Exchange, again, as_dict, raised_at, show_request
 from knowledge_conformance.plain import Plain, plain
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
@@ -26,7 +27,7 @@ async def _ordinary(subject: Subject) -> RetrievalRequest:
     known = answered(await subject.survey())
     if not known:
         raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
-    return known[0].request
+    return again(known[0])
 
 
 # Clause 7.1
@@ -111,9 +112,9 @@ async def the_loop_keeps_running(subject: Subject) -> None:
     await subject.attempt(await _ordinary(subject))
     for exchange in answered(await subject.survey())[:2]:
         # The least of a few: a busy machine may hold up one call, a blocking client holds up all.
-        held = [await _held(subject, exchange.request)]
+        held = [await _held(subject, again(exchange))]
         while min(held) > limits.LOOP_HELD_SECONDS and len(held) < _LOOP_ATTEMPTS:
-            held.append(await _held(subject, exchange.request))
+            held.append(await _held(subject, again(exchange)))
         if min(held) > limits.LOOP_HELD_SECONDS:
             raise Violation(
                 wanted=f"the event loop to be free again within {limits.LOOP_HELD_SECONDS * 1000:g} ms",
@@ -203,7 +204,7 @@ async def _requests(subject: Subject) -> Sequence[RetrievalRequest]:
     queries = dict.fromkeys(exchange.request.query for exchange in answered(await subject.survey()))
     found = [RetrievalRequest(query=query, top_k=top_k) for top_k in (5, 1, 2) for query in list(queries)[:3]]
     # Nonsense first: where the last request wins, its empty answer would look like one that was turned away.
-    return [RetrievalRequest(query="conformance zzqx nothing"), *found[: _DISTINCT_MAX - 1]]
+    return [RetrievalRequest(query=MADE_UP_QUERY), *found[: _DISTINCT_MAX - 1]]
 
 
 async def _one_after_another(subject: Subject) -> tuple[list[Plain], list[Plain]]:
