@@ -24,16 +24,13 @@ _HOMES = {
 __all__ = ["ProviderConformance", "Report", "Settings", "assert_conforms", "run"]
 
 
+# No __dir__ beside it: pytest looks at every name that a plugin lists, and would load them all.
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
 
 
 def pytest_addoption(parser: "pytest.Parser") -> None:

@@ -126,6 +126,6 @@ def takes_argument(function: Callable[..., Any]) -> bool:
         inspect.signature(function).bind(None)
     except TypeError:
         return False
-    except ValueError:
+    except Exception:
         return True
     return True

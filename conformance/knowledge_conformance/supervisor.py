@@ -247,11 +247,14 @@ def _spawn(commands_from: int, results_to: int, mark: str) -> subprocess.Popen[b
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         pass_fds=(commands_from, results_to),
-        env={**os.environ, MARK: mark},
+        env={**os.environ, MARK: mark, **_QUIET_HYPOTHESIS},
         start_new_session=True,
         bufsize=0,
     )
 
+
+_QUIET_HYPOTHESIS: Final = {"HYPOTHESIS_STORAGE_DIRECTORY": f"{os.devnull}/none"}
+"""Hypothesis would leave a folder of its tables beside the user's files; where there can be none, it does without."""
 
 _GUARDIAN: Final = """
 read _

@@ -62,12 +62,11 @@ def verdict_lines(report: Report) -> Iterator[str]:
     counts = ", ".join(f"{count} {outcome}" for outcome, count in report.counts.items() if count)
     yield from _field("verdict", report.sentence)
     yield from _field("checks", f"{len(report.checks)} of {len(BY_ID)}: {counts or 'none'}")
-    unseen = [line for line in report.not_established if not line.startswith("clause ")]
-    clauses = [
-        line.removeprefix("clause ").partition(":")[0] for line in report.not_established if line.startswith("clause ")
-    ]
-    open_facets = f"{'; '.join(unseen)}; " if unseen else ""
-    yield from _field("unsaid", f"{open_facets}clauses {', '.join(clauses)}. Why: knowledge-kit checks")
+    clauses = [line for line in report.not_established if line.startswith("clause ")]
+    # What the facets leave open stands in the verdict already, unless it is why the verdict is what it is.
+    missing = [line for line in report.not_established if line not in clauses and "required" in line]
+    numbers = ", ".join(line.removeprefix("clause ").partition(":")[0] for line in clauses)
+    yield from _field("unsaid", "; ".join([*missing, f"clauses {numbers}. Why: knowledge-kit checks"]))
 
 
 def report_lines(report: Report) -> Iterator[str]:

@@ -148,6 +148,7 @@ class Opened:
         self._entered = False
         opening: asyncio.Future[tuple[Any, bool]] = self._loop.create_future()
         self._life = self._loop.create_task(self._live(target, opening))
+        self.provider: Any = None
         try:
             self.provider, self._entered = self.run(_value_of(opening))
         except BaseException as error:

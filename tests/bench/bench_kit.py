@@ -51,8 +51,9 @@ def main() -> int:
         idle = idle_seconds(folder)
         run, imports = run_seconds(folder)
     bound = IMPORTS_TIMES_MAX * imports + RUN_SECONDS_BESIDE
-    print(f"idle import            {idle * 1000:6.2f} ms of {IDLE_SECONDS_MAX * 1000:g} ms ({idle / IDLE_SECONDS_MAX:.2f})")
-    print(f"whole run              {run:6.2f} s  of {bound:.2f} s (3 x imports of {imports:.2f} s + 2 s: {run / bound:.2f})")
+    idle_bound = IDLE_SECONDS_MAX * 1000
+    print(f"idle import   {idle * 1000:6.2f} ms of {idle_bound:g} ms ({idle / IDLE_SECONDS_MAX:.2f})")
+    print(f"whole run     {run:6.2f} s of {bound:.2f} s, 3 x imports of {imports:.2f} s + 2 s ({run / bound:.2f})")
     return int(idle > IDLE_SECONDS_MAX or run > bound)
 
 

@@ -370,6 +370,15 @@ spawns = _retrieving(_once(_spawn))
 spawns_a_session = _retrieving(_once(lambda: _spawn(start_new_session=True)))
 daemonizes = _retrieving(_once(_daemonize))
 forks = _retrieving(_once(os.fork))
+
+
+def _fork_and_stay() -> None:
+    if os.fork() == 0:
+        _report()
+        time.sleep(LONG)
+
+
+forks_and_reports = _retrieving(_once(_fork_and_stay))
 spawns_and_loops = _retrieving(lambda: _spawn(start_new_session=True), lambda: sum(iter(int, 1)))
 kills_its_parent = _retrieving(lambda: os.kill(os.getppid(), signal.SIGKILL))
 
@@ -426,7 +435,7 @@ class LeavesATask(HandbookProvider):
 # Objects that lie, or raise when they are looked at.
 
 
-class _Hostile:
+class Hostile:
     """Raises whatever is done to it, and has the hash of a field's name."""
 
     def _refuse(self, *_arguments: Any) -> Any:
@@ -438,20 +447,20 @@ class _Hostile:
         return hash("results")
 
 
-class _Liar:
+class Liar:
     """Says that it is a dictionary."""
 
     def __getattribute__(self, name: str) -> Any:
         return dict if name == "__class__" else super().__getattribute__(name)
 
 
-hostile_answer = _answering(_Hostile)
-hostile_keys = _answering(lambda: {_Hostile(): 1})
-hostile_items = _answering(lambda: [_Hostile(), {"id": _Hostile(), "content": _Hostile()}])
-lying_answer = _answering(_Liar)
-lying_items = _answering(lambda: [_Liar(), unittest.mock.Mock(spec=dict)])
-hostile_description = type("D", (HandbookProvider,), {"describe": lambda self: _Hostile()})
-lying_description = type("L", (HandbookProvider,), {"describe": lambda self: {"protocolVersion": _Liar()}})
+hostile_answer = _answering(Hostile)
+hostile_keys = _answering(lambda: {Hostile(): 1})
+hostile_items = _answering(lambda: [Hostile(), {"id": Hostile(), "content": Hostile()}])
+lying_answer = _answering(Liar)
+lying_items = _answering(lambda: [Liar(), unittest.mock.Mock(spec=dict)])
+hostile_description = type("D", (HandbookProvider,), {"describe": lambda self: Hostile()})
+lying_description = type("L", (HandbookProvider,), {"describe": lambda self: {"protocolVersion": Liar()}})
 a_million_results = _answering(lambda: [{"id": str(at), "content": "x"} for at in range(10**6)])
 huge_text = _answering(lambda: [{"id": "a", "content": "x" * 10**7, "score": 10**5000}])
 mock = unittest.mock.MagicMock()

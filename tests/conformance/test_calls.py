@@ -249,13 +249,11 @@ def test_a_method_that_cannot_be_inspected_is_given_the_argument() -> None:
     """The call itself will tell."""
 
     class Odd:
-        __signature__ = "none"
+        @property
+        def __signature__(self) -> object:
+            raise RuntimeError("do not look")
 
         def __call__(self, *arguments: object) -> None: ...
 
-    assert takes_argument(Odd()) or not takes_argument(Odd())
-    assert takes_argument(_uninspectable())
-
-
-def _uninspectable() -> Callable[..., Any]:
-    return type("U", (), {"__call__": dict.fromkeys})()  # type: ignore[no-any-return]
+    assert takes_argument(Odd())
+    assert takes_argument(max)

@@ -20,11 +20,12 @@ from knowledge_conformance.exchange import (
     source_of,
     text_of,
 )
+from knowledge_fakes.handbook import HandbookProvider
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, RetrievalResult, Source
 
 CONTEXT = RetrievalContext(owner_id="o", session_id="s", turn_id="t", trace_id="x", signal=CancelSignal())
 ITEM: dict[str, Any] = {"id": "a", "content": "text"}
-Pair = namedtuple("Pair", "a b")  # noqa: PYI024 - a foreign tuple, as some client gives it
+Pair = namedtuple("Pair", "a b")
 
 
 def exchange(response: object = None, error: BaseException | None = None) -> Exchange:
@@ -53,10 +54,10 @@ def test_an_answer_is_a_list_or_a_mapping_with_one(response: object) -> None:
         {"results": {}},
         UserDict(results=[]),
         iter([]),
-        hostile._Hostile(),
-        hostile._Liar(),
-        {hostile._Hostile(): [ITEM]},
-        {"results": hostile._Liar()},
+        hostile.Hostile(),
+        hostile.Liar(),
+        {hostile.Hostile(): [ITEM]},
+        {"results": hostile.Liar()},
         unittest.mock.Mock(spec=dict),
         unittest.mock.Mock(spec=list),
     ],
@@ -80,13 +81,15 @@ def test_a_subclass_is_read_through_the_base_types_own_methods() -> None:
         def __iter__(self) -> Any:
             raise RuntimeError
 
-        __getitem__ = __iter__  # type: ignore[assignment]
-
     class Dict(dict[str, Any]):
         def items(self) -> Any:
             raise RuntimeError
 
-        get = keys = __iter__ = items
+        def keys(self) -> Any:
+            raise RuntimeError
+
+        def __iter__(self) -> Any:
+            raise RuntimeError
 
     answer = Dict()
     dict.__setitem__(answer, "results", List([Dict(ITEM), Pair(1, 2)]))
@@ -104,14 +107,14 @@ def test_a_flood_is_counted_and_not_read() -> None:
 
 def test_items_that_cannot_be_read_are_left_out_with_their_places() -> None:
     """The place of each of the others stays its own."""
-    found = exchange([3, ITEM, hostile._Liar(), RetrievalResult(id="b", content="c")])
+    found = exchange([3, ITEM, hostile.Liar(), RetrievalResult(id="b", content="c")])
     assert [at for at, _ in found.entries] == [1, 3]
     assert found.entries[1][1] == {"id": "b", "content": "c", "metadata": {}}
 
 
 def test_null_and_odd_keys_are_absent() -> None:
     """Optional fields may be null, and a key that is no string names no field."""
-    assert as_dict({"id": "a", "score": None, 3: "x", hostile._Hostile(): 1}) == {"id": "a"}
+    assert as_dict({"id": "a", "score": None, 3: "x", hostile.Hostile(): 1}) == {"id": "a"}
     assert as_dict(Source(id="a")) is None
 
 
@@ -136,7 +139,7 @@ def test_a_source_is_read_as_a_dict_or_a_model(source: object) -> None:
     assert read == {"id": "a"}
 
 
-@pytest.mark.parametrize("source", [None, "text", 3, hostile._Liar(), hostile._Hostile()], ids=itertools.count())
+@pytest.mark.parametrize("source", [None, "text", 3, hostile.Liar(), hostile.Hostile()], ids=itertools.count())
 def test_a_source_that_is_none_has_no_fields(source: object) -> None:
     """Its shape is a check's business."""
     assert source_of({"source": source}) == {}
@@ -159,7 +162,7 @@ def test_a_call_reads_as_an_author_would_write_it() -> None:
 def test_an_error_says_where_in_the_authors_code_it_came_from() -> None:
     """By module, function and line: a path would differ on another machine."""
     try:
-        hostile.HandbookProvider(("no such document",))
+        HandbookProvider(("no such document",))
     except ValueError as error:
         where = raised_at(error)
     assert where.startswith(" in knowledge_fakes.handbook._load, line ")
@@ -168,7 +171,7 @@ def test_an_error_says_where_in_the_authors_code_it_came_from() -> None:
 
 def test_an_error_out_of_a_library_names_the_authors_line_or_the_librarys() -> None:
     """The author's own frame, and only without one the library's."""
-    with pytest.raises(Exception, match="field required|Field required") as caught:
+    with pytest.raises(Exception, match="Field required") as caught:
         RetrievalRequest.model_validate({})
     assert raised_at(caught.value).startswith(f" in {__name__}.test_an_error_out_of_a_library")
     tail = caught.value.__traceback__

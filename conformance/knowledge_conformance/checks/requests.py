@@ -81,8 +81,8 @@ def at_most_top_k(exchange: Exchange) -> int:
     """
     if exchange.count > exchange.request.top_k:
         raise Violation(
-            wanted=f"at most {exchange.request.top_k} results",
-            saw=f"{exchange.count}",
+            wanted=f"at most top_k = {exchange.request.top_k}",
+            saw=f"{exchange.count} results",
             hint="pass top_k to the back end, and cut after merging",
         )
     return exchange.count

@@ -106,7 +106,7 @@ def looks_characters_up(sound: Any) -> Any:
     return doing(sound, lambda request: [unicodedata.name(character) for character in request.query])
 
 
-@fault("KP-304", fragment="at most 5 results")
+@fault("KP-304", fragment="top_k = 5")
 def one_too_many(sound: Any) -> Any:
     """One result more than was asked for, to see whether there is another page, and nobody takes it away again."""
 
@@ -116,7 +116,7 @@ def one_too_many(sound: Any) -> Any:
     return asking(sound, change)
 
 
-@fault("KP-304", fragment="at most 5 results")
+@fault("KP-304", fragment="top_k = 5")
 def merged_without_a_cut(sound: Any) -> Any:
     """Two stores are asked for top_k each, and the whole of both is the answer."""
 

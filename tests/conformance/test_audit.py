@@ -1,0 +1,71 @@
+"""What code opens is seen, in its own thread and for as long as somebody looks."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from knowledge_conformance.audit import watch_io
+
+
+def _connect() -> None:
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))
+
+
+OPENS: dict[str, Callable[[], object]] = {
+    "open": lambda: Path(os.devnull).read_bytes(),
+    "os.listdir": lambda: os.listdir("."),  # noqa: PTH208 - the event of this name
+    "os.scandir": lambda: list(os.scandir(".")),
+    "socket.bind": _connect,
+    "socket.getaddrinfo": lambda: socket.getaddrinfo("127.0.0.1", 80),
+    "subprocess.Popen": lambda: subprocess.run([sys.executable, "-c", ""], check=True),
+}
+
+
+@pytest.mark.parametrize(("event", "act"), OPENS.items())
+def test_opening_something_is_seen(event: str, act: Callable[[], object]) -> None:
+    """By the interpreter's own event, whichever library did it."""
+    with watch_io() as seen:
+        act()
+    assert event in seen
+
+
+def test_what_opens_nothing_is_not_seen() -> None:
+    """Computing is free."""
+    with watch_io() as seen:
+        sorted(range(100))
+        threading.Event().set()
+    assert seen == []
+
+
+def test_other_threads_and_other_times_are_not_seen() -> None:
+    """Another provider's work is not this one's, and afterwards nobody looks."""
+    with watch_io() as seen:
+        thread = threading.Thread(target=OPENS["open"])
+        thread.start()
+        thread.join()
+    OPENS["open"]()
+    assert seen == []
+
+
+def test_looking_twice_shows_each_its_own() -> None:
+    """The second look begins with nothing."""
+    with watch_io() as first:
+        OPENS["open"]()
+    with watch_io() as second:
+        pass
+    assert (first, second) == (["open"], [])
+
+
+def test_an_error_inside_ends_the_look() -> None:
+    """What is opened after it is somebody else's."""
+    with pytest.raises(ValueError, match="inside"), watch_io() as seen:
+        raise ValueError("inside")
+    OPENS["open"]()
+    assert seen == []

@@ -1,0 +1,134 @@
+"""The console script: what it prints, and how it ends."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from doors import SOUND, run
+
+from knowledge_conformance import cli
+from knowledge_conformance.catalogue import BY_ID, NOT_TESTED
+
+
+def test_every_check_is_listed_with_what_is_not_tested(capsys: pytest.CaptureFixture[str]) -> None:
+    """By its permanent id."""
+    assert cli.main(["checks"]) == 0
+    printed = capsys.readouterr().out
+    assert [line.split()[0] for line in printed.splitlines() if line.startswith("KP-")] == list(BY_ID)
+    for clause, reason in NOT_TESTED.items():
+        assert any(clause in line and reason in line for line in printed.splitlines())
+
+
+@pytest.mark.parametrize("name", ["KP-304", "kp-304"])
+def test_a_check_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """However its id is written."""
+    assert cli.main(["explain", name]) == 0
+    assert capsys.readouterr().out.startswith(f"KP-304: {BY_ID['KP-304'].title}\n")
+
+
+@pytest.mark.parametrize("name", ["KP-999", "", "304", "KP-304\n"])
+def test_an_unknown_check_is_one_line_and_4(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With where to find the known ones."""
+    assert cli.main(["explain", name]) == 4
+    assert capsys.readouterr().err == f"knowledge-kit: there is no check {name!r}; knowledge-kit checks lists them\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["run", "--nothing"], ["explain"], ["run", SOUND, "--report"]])
+def test_a_wrong_command_line_is_4(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """As pytest's own; 2 would be taken for an interruption."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert caught.value.code == 4
+    assert capsys.readouterr().err.startswith("usage: knowledge-kit")
+
+
+def test_help_and_version_succeed(capsys: pytest.CaptureFixture[str]) -> None:
+    """With what was asked for on standard output."""
+    for option in ("--help", "--version"):
+        with pytest.raises(SystemExit) as caught:
+            cli.main([option])
+        assert caught.value.code == 0
+    assert "knowledge-kit 0." in capsys.readouterr().out
+
+
+def test_a_conformant_provider_is_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    """With one line for each check, the verdict, and the report as JSON where that was asked for."""
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["run", SOUND, "--report", "deep/down/report.json"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == f"knowledge provider {SOUND}"
+    assert [line.split()[0] for line in printed if line.startswith("KP-")] == list(BY_ID)
+    assert any(line.startswith("  verdict conformant: core") for line in printed)
+    assert json.loads((tmp_path / "deep/down/report.json").read_text())["verdict"] == "conformant"
+
+
+def test_another_provider_is_1_with_each_failure_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    """Also when the next one conforms: several providers end as the worst of them does."""
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["run", "hostile_providers:exits_describing", SOUND, SOUND]) == 1
+    printed = capsys.readouterr().out
+    assert printed.count("knowledge provider ") == 2
+    assert "KP-102 failed: describe()" in printed
+    assert "saw     the provider's process ended itself with exit status 0" in printed
+
+
+def settings(folder: Path, text: str) -> Path:
+    (folder / "knowledge-conformance.toml").write_text(text)
+    return folder
+
+
+def test_without_a_target_the_settings_name_the_providers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    """And everything else that holds for them."""
+    monkeypatch.chdir(settings(tmp_path, f'providers = ["{SOUND}", "{SOUND}"]\nmax-calls = 1'))
+    assert cli.main(["run"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.count("knowledge provider ") == 1
+    assert "stopped by --max-calls=1" in printed
+
+
+REFUSED = {
+    "": "name a provider, such as acme.search:provider, or set providers in the settings",
+    'providers = ["nowhere:provider"]': "cannot load nowhere:provider: there is no module 'nowhere'",
+    'providers = ["no colon"]': "'no colon' is not a target",
+    "timeout = 0": "knowledge-conformance.toml: timeout: input should be greater than 0",
+    "known-failures = {}": "known-failures is not supported by this version",
+    "x =": "knowledge-conformance.toml: cannot be read as TOML",
+}
+
+
+@pytest.mark.parametrize(("text", "fragment"), REFUSED.items())
+def test_what_cannot_be_run_is_one_line_and_4(
+    text: str, fragment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing else is printed."""
+    monkeypatch.chdir(settings(tmp_path, text))
+    assert cli.main(["run"]) == 4
+    printed = capsys.readouterr()
+    assert fragment in printed.err
+    assert (printed.err.count("\n"), printed.out) == (1, "")
+
+
+def test_a_report_that_cannot_be_written_is_one_line_and_4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    """After everything was printed."""
+    monkeypatch.chdir(settings(tmp_path, "max-calls = 1"))
+    assert cli.main(["run", SOUND, "--report", "/proc/nowhere/report.json"]) == 4
+    printed = capsys.readouterr()
+    assert printed.err.startswith("knowledge-kit: --report: cannot write /proc/nowhere/report.json: ")
+    assert "  verdict inconclusive" in printed.out
+
+
+@pytest.mark.parametrize("command", [[str(Path(sys.executable).with_name("knowledge-kit"))], [sys.executable, "-m", "knowledge_conformance.cli"]])  # fmt: skip
+def test_the_script_runs_in_the_folder_where_it_is_called(command: list[str], tmp_path: Path) -> None:
+    """The author's own module is found there, though files beside it are named as the standard library's are."""
+    settings(tmp_path, "max-calls = 12")
+    (tmp_path / "mine.py").write_text("from knowledge_fakes.handbook import provider")
+    for name in ("json", "logging", "asyncio", "http", "queue"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('shadowed')")
+    if command[0] != sys.executable:
+        done = run(tmp_path, [*command, "run", "mine:provider"])
+        assert done.returncode == 1
+        assert "KP-102  passed" in done.stdout
+    else:
+        done = run(tmp_path / "..", [*command, "explain", "KP-101"])
+        assert done.returncode == 0

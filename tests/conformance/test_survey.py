@@ -1,0 +1,141 @@
+"""The survey finds queries that a strange corpus answers, and asks the provider once for all checks."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from knowledge_conformance.exchange import Exchange
+from knowledge_conformance.settings import OwnerExpectation, Settings
+from knowledge_conformance.subject import ProviderRaisedError, Subject
+from knowledge_conformance.survey import PROBES, QUERIES_WANTED, SURVEY_CALLS, Survey, answered, configured_queries
+from knowledge_provider import RetrievalRequest
+
+Answer = Callable[[RetrievalRequest], Any]
+
+
+class Provider:
+    """Answers as it is told, and keeps what it was asked."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self.asked: list[tuple[str, int]] = []
+
+    async def retrieve(self, request: RetrievalRequest, context: Any) -> Any:
+        self.asked.append((request.query, request.top_k))
+        return self._answer(request)
+
+
+def subject_of(provider: Provider, survey: Survey, *, allowed: int = SURVEY_CALLS, **settings: Any) -> Subject:
+    return Subject(provider, Settings(**settings), allowed=allowed, announce=lambda *_: None, surveyor=survey)
+
+
+def surveyed(provider: Provider, **options: Any) -> list[Exchange]:
+    survey = Survey()
+
+    async def run() -> list[Exchange]:
+        return list(await subject_of(provider, survey, **options).survey())
+
+    return asyncio.run(run())
+
+
+def found(request: RetrievalRequest) -> list[dict[str, str]]:
+    return [{"id": "a", "content": f"Some words about {request.query}"}]
+
+
+def nothing(_request: RetrievalRequest) -> list[Any]:
+    return []
+
+
+def test_the_queries_of_the_settings_are_asked_and_no_others() -> None:
+    """Then the first that was answered again, with the largest and the smallest top_k."""
+    provider = Provider(found)
+    exchanges = surveyed(provider, queries=("one query", "two queries"))
+    assert provider.asked[:2] == [("one query", 5), ("two queries", 5)]
+    assert provider.asked[-2:] == [("one query", 8), ("one query", 1)]
+    assert len(exchanges) == len(provider.asked)
+
+
+def test_without_queries_common_words_are_asked_until_enough_are_answered() -> None:
+    """A provider that answers everything is asked little."""
+    provider = Provider(found)
+    surveyed(provider)
+    assert [query for query, _ in provider.asked] == [*PROBES[:QUERIES_WANTED], PROBES[0], PROBES[0]]
+
+
+def test_a_provider_that_finds_nothing_is_asked_every_probe() -> None:
+    """And then no more."""
+    provider = Provider(nothing)
+    assert answered(surveyed(provider)) == []
+    assert [query for query, _ in provider.asked] == list(PROBES)
+
+
+def test_a_small_corpus_is_asked_in_its_own_words() -> None:
+    """One probe finds something, and what it finds has words to ask for."""
+
+    def small(request: RetrievalRequest) -> list[dict[str, str]]:
+        known = request.query in ("政策", "Approvals", "Rollback")
+        return [{"id": "a", "content": "Approvals, then a Rollback; 12345 and me."}] if known else []
+
+    provider = Provider(small)
+    exchanges = surveyed(provider)
+    assert [exchange.request.query for exchange in answered(exchanges)][:3] == ["政策", "Approvals", "Rollback"]
+
+
+def test_the_survey_is_made_once() -> None:
+    """By the first check that asks, with its calls."""
+    provider = Provider(found)
+    survey = Survey()
+    assert not survey.made
+
+    async def run() -> None:
+        first = subject_of(provider, survey)
+        exchanges = await first.survey()
+        second = subject_of(provider, survey, allowed=0)
+        assert await second.survey() is exchanges
+        assert (first.calls, second.calls) == (len(provider.asked), 0)
+
+    asyncio.run(run())
+    assert survey.made
+
+
+@pytest.mark.parametrize("answer", [found, nothing, lambda _: [{"id": "a", "content": "alpha beta gamma delta"}]])
+@pytest.mark.parametrize("queries", [(), tuple(f"query {at}" for at in range(40))])
+def test_a_survey_keeps_to_its_number_of_calls(answer: Answer, queries: tuple[str, ...]) -> None:
+    """However many queries the settings name."""
+    provider = Provider(answer)
+    surveyed(provider, queries=queries, allowed=500)
+    assert len(provider.asked) <= SURVEY_CALLS
+
+
+def test_a_survey_that_runs_out_of_calls_is_what_it_is() -> None:
+    """What was answered so far can still be looked at."""
+    assert len(surveyed(Provider(found), allowed=2)) == 2
+    assert surveyed(Provider(found), allowed=0) == []
+
+
+def test_a_provider_that_raises_has_no_survey() -> None:
+    """The check that asked first says so, and the next one asks again."""
+
+    def raises(_request: RetrievalRequest) -> Any:
+        raise ValueError("down")
+
+    with pytest.raises(ProviderRaisedError, match="ValueError: down"):
+        surveyed(Provider(raises))
+
+
+@pytest.mark.parametrize(
+    "answer", [None, "text", [3, None], [{"content": 3}], {"results": None}, [{"id": "a", "content": "\ud800" * 9000}]]
+)
+def test_an_odd_answer_does_not_end_a_survey(answer: object) -> None:
+    """Judging it is for the checks."""
+    assert surveyed(Provider(lambda _: answer))
+
+
+def test_the_first_owners_query_is_one_of_those_that_promise_an_answer() -> None:
+    """It is the owner that the kit asks as."""
+    owners = {"alice": OwnerExpectation(query="hers"), "bob": OwnerExpectation(query="his")}
+    subject = subject_of(Provider(found), Survey(), queries=("a", "hers"), owners=owners)
+    assert configured_queries(subject) == ("a", "hers")
+    assert configured_queries(subject_of(Provider(found), Survey(), owners=owners)) == ("hers",)
