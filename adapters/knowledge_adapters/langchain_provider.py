@@ -15,15 +15,11 @@ if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
     from langchain_core.vectorstores import VectorStore
 
-_SEARCHES: Final[dict[str | None, str]] = {
-    None: "invoke",
-    "similarity": "similarity_search_with_score",
-    "distance": "similarity_search_with_score",
-    "relevance": "similarity_search_with_relevance_scores",
-}
-# What a VectorStoreRetriever asks its store, by search type; all else that has scores comes to the second.
+_SCORED: Final = "similarity_search_with_score"
+_RELEVANCE: Final = "similarity_search_with_relevance_scores"
+_SEARCHES: Final = {None: "invoke", "similarity": _SCORED, "distance": _SCORED, "relevance": _RELEVANCE}
+# What a VectorStoreRetriever asks its store, by search type; all else comes to the search with scores.
 _BEHIND: Final = {"similarity": "asimilarity_search", "mmr": "amax_marginal_relevance_search"}
-_BEHIND_SCORES: Final = "asimilarity_search_with_score"
 
 
 class LangChainProvider:
@@ -66,7 +62,7 @@ class LangChainProvider:
         if scope is not None and not takes_arguments:
             raise ValueError(f"{type(target).__name__} ignores search arguments, so scope would keep no owners apart")
         self._takes_k = takes_arguments and (score_kind is not None or hasattr(target, "search_kwargs"))
-        self._threads = adapting.DaemonThreads()
+        self._threads, self._store = adapting.DaemonThreads(), getattr(target, "vectorstore", target)
         claims = {"filters": False, "scores": score_kind is not None, "citations": citations}
         self._description = ProviderDescription(protocol_version=1, key=key, label=label, capabilities=claims)
         self._result_of = partial(adapting.result_of, uri_key=uri_key, title_key=title_key, left_out=("_id",))
@@ -99,21 +95,34 @@ class LangChainProvider:
         except errors.KnowledgeError:
             raise
         except Exception as error:
-            # Clauses 3.2, 3.7: LangChain's cosine refuses a query with no vector, as an emoji has in a list of words.
-            if type(error) is ValueError and str(error).startswith("NaN values found"):
-                return []
             raise adapting.failure(error, "LangChain") from error
 
     async def _search(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
         arguments: dict[str, Any] = {"k": request.top_k} if self._takes_k else {}
         if self._scope is not None:
             arguments |= adapting.owner_arguments(self._scope, context)
+        try:
+            return await self._call(context, self._sync, self._async, request.query, **arguments)
+        except ValueError as error:
+            if str(error).startswith("NaN values found") and await self._has_no_vector(request.query, context):
+                return []
+            raise
+
+    async def _has_no_vector(self, query: str, context: RetrievalContext) -> bool:
+        # Clause 3.2: LangChain's cosine refuses a vector of zeros, as an emoji has in a list of words. Clause 5.10: its
+        # words say the same of a NaN, which is a failure, so the vector itself has to show that nothing can be near it.
+        model: Any = getattr(self._store, "embeddings", None)
+        return model is not None and {*await self._call(context, model.embed_query, model.aembed_query, query)} == {0}
+
+    async def _call(self, context: RetrievalContext, sync: Any, other: Any, query: str, /, **arguments: Any) -> Any:
         if self._in_thread:
-            return await self._threads.run(context.signal, self._sync, request.query, **arguments)
-        return await self._async(request.query, **arguments)
+            return await self._threads.run(context.signal, sync, query, **arguments)
+        return await other(query, **arguments)
 
     def _result(self, item: Any, taken: dict[str, str]) -> RetrievalResult | None:
-        document, number = _with_number(item) if self._score_kind else (item, None)
+        # A store gives pairs; whatever else came stays whole, and has no number.
+        pair = [*item] if self._score_kind and isinstance(item, tuple | list) and len(item) == 2 else [item, None]
+        document, number = pair
         if not hasattr(document, "page_content"):
             raise errors.KnowledgeInvalidResponseError(f"LangChain gave {type(document).__name__}, not a document")
         score = adapting.plain_number(number)
@@ -127,20 +136,11 @@ class LangChainProvider:
         return self._result_of(document.page_content, metadata, taken, vendor_id=given, score=score)
 
 
-def _with_number(item: Any) -> tuple[Any, Any]:
-    # A store gives pairs; whatever else came stays whole, and has no number.
-    try:
-        document, number = item
-    except (TypeError, ValueError):
-        return item, None
-    return document, number
-
-
 def _wraps_a_thread(target: Any, search: object) -> bool:
     # A hung call would keep such a thread, and with it the event loop's shutdown and the process's exit.
-    search = getattr(target, _BEHIND_SCORES, None) or getattr(target, "_aget_relevant_documents", search)
+    search = getattr(target, f"a{_SCORED}", None) or getattr(target, "_aget_relevant_documents", search)
     if _owner(search) == "VectorStoreRetriever":
-        search = getattr(target.vectorstore, _BEHIND.get(target.search_type, _BEHIND_SCORES))
+        search = getattr(target.vectorstore, _BEHIND.get(target.search_type, f"a{_SCORED}"))
     return search is None or _owner(search) in ("BaseRetriever", "VectorStore", "InMemoryVectorStore", "Runnable")
 
 

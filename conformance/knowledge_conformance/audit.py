@@ -10,20 +10,24 @@ WATCHED: Final = frozenset(
     {"open", "os.listdir", "os.scandir", "socket.connect", "socket.bind", "socket.getaddrinfo", "subprocess.Popen"}
 )
 
-_watching = threading.local()
+_looking: dict[int, list[str]] = {}
 _installed = threading.Event()
 
 
 @contextlib.contextmanager
 def watch_io() -> Iterator[list[str]]:
-    """The names of the watched events that this thread raises inside the block, in order."""
+    """The names of the watched events that any thread raises inside the block, in order.
+
+    A synchronous provider works in a thread, an asynchronous one may use some of its own. The kit's other threads wait
+    meanwhile: the one that listens for commands reads from its pipe, which is no event.
+    """
     _install()
     seen: list[str] = []
-    _watching.seen = seen
+    _looking[id(seen)] = seen
     try:
         yield seen
     finally:
-        _watching.seen = None
+        del _looking[id(seen)]
 
 
 def _install() -> None:
@@ -35,6 +39,6 @@ def _install() -> None:
 
 def _hook(event: str, _arguments: tuple[object, ...]) -> None:
     if event in WATCHED:
-        seen = getattr(_watching, "seen", None)
-        if seen is not None:
+        # Made a list at once: another thread may begin or end to look meanwhile.
+        for seen in list(_looking.values()):
             seen.append(event)

@@ -75,11 +75,24 @@ async def shielded(function: Callable[..., Any], *arguments: object) -> Any:
     ``SystemExit`` and ``KeyboardInterrupt`` must not reach asyncio: it would stop the loop, and the kit with it.
     A ``CancelledError`` that nobody asked for is the provider's own error.
     """
+    return await finish(await begin(function, *arguments))
+
+
+async def begin(function: Callable[..., Any], *arguments: object) -> Any:
+    """What calling the method gives: something to await, or its value, or ``Raised``.
+
+    A coroutine function is called on the loop. Any other might block, so it is called in a thread; what it returns may
+    still be a coroutine, as a decorated method's is.
+    """
+    if is_async(function):
+        return function(*arguments)
+    return await in_thread(function, *arguments)
+
+
+async def finish(begun: Any) -> Any:
+    """The value of what ``begin`` gave, or ``Raised``; the rest is as in ``shielded``."""
     try:
-        if is_async(function):
-            return await function(*arguments)
-        value = await in_thread(function, *arguments)
-        return await value if inspect.isawaitable(value) else value
+        return await begun if inspect.isawaitable(begun) else begun
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
@@ -126,6 +139,6 @@ def takes_argument(function: Callable[..., Any]) -> bool:
         inspect.signature(function).bind(None)
     except TypeError:
         return False
-    except Exception:
+    except BaseException:  # ``__signature__`` is the provider's code
         return True
     return True

@@ -62,11 +62,15 @@ class Check:
     @property
     def binding(self) -> bool:
         """Whether breaking it fails the run: a MUST of the frozen requirement set."""
-        return self.level is Level.MUST and self.since <= REQUIREMENTS
+        return self.level is Level.MUST and _revision(self.since) <= _revision(REQUIREMENTS)
 
     def calls_allowed(self, settings: "Settings") -> int:
         """How many calls of the provider the check may make itself, the survey aside."""
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
+
+
+def _revision(requirements: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in requirements.split("."))
 
 
 class Violation(Exception):  # noqa: N818 - the field's word for a broken rule; it is an outcome, not a programming error
@@ -147,7 +151,7 @@ def answer_check(
         title, rationale = _documentation(judge)
         return Check(
             id=id, clause=clause, level=level, title=title, rationale=rationale, run=run,
-            needs=(*needs,), minimum=minimum, surveyed=True, judge=judge,
+            needs=needs, minimum=minimum, surveyed=True, judge=judge,
         )  # fmt: skip
 
     return declare

@@ -7,13 +7,17 @@ from pathlib import Path
 
 from knowledge_conformance import api
 from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
-from knowledge_conformance.report import kit_version
-from knowledge_conformance.settings import Settings, SettingsError, override, read_settings
+from knowledge_conformance.report import Report, kit_version, write_reports
+from knowledge_conformance.settings import Settings, SettingsError, read_settings
 from knowledge_conformance.target import TargetError
 from knowledge_conformance.terminal import explanation_lines, failure_lines, failures, report_lines
 
 USAGE_ERROR = 4
 """As pytest's own."""
+
+
+class UnwrittenError(Exception):
+    """The report cannot be written where it was asked for."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -27,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         code: int = given.command(given)
-    except (SettingsError, TargetError) as error:
+    except (SettingsError, TargetError, UnwrittenError) as error:
         sys.stderr.write(f"knowledge-kit: {error}\n")
         return USAGE_ERROR
     return code
@@ -71,19 +75,22 @@ def _run(given: argparse.Namespace) -> int:
     targets = dict.fromkeys(given.targets or settings.providers)
     if not targets:
         raise TargetError("name a provider, such as acme.search:provider, or set providers in the settings")
-    codes = [_run_one(target, override(settings), given.report) for target in targets]
-    return max(codes)
+    reports = [_run_one(target, settings) for target in targets]
+    if given.report is not None:
+        try:
+            write_reports(Path(given.report), reports)
+        except OSError as error:
+            raise UnwrittenError(f"--report: cannot write {given.report}: {error.strerror}") from None
+    return max(report.exit_code for report in reports)
 
 
-def _run_one(target: str, settings: Settings, path: str | None) -> int:
+def _run_one(target: str, settings: Settings) -> Report:
     report = api.run_sync(target, settings)
     print(f"knowledge provider {target}")
     for check in failures(report):
         print("\n" + "\n".join(failure_lines(check, target)))
     print("\n" + "\n".join(report_lines(report)))
-    if path is not None:
-        Path(path).write_text(report.to_json(), encoding="utf-8")
-    return report.exit_code
+    return report
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ import traceback
 from dataclasses import dataclass
 from typing import Any, Final
 
-from knowledge_conformance.plain import is_a
+from knowledge_conformance.plain import is_exactly, model_fields
 from knowledge_conformance.render import show, show_error
 from knowledge_provider import RetrievalContext, RetrievalRequest, RetrievalResult, Source
+from knowledge_provider.text import is_a
 
 ITEMS_READ_MAX: Final = 64
 """How many items of one answer are looked at; a provider that floods is told so by clause 3.3."""
@@ -23,7 +24,7 @@ SOURCE_FIELDS: Final = ("id", "title", "uri", "mimeType", "mime_type", "locator"
 class Exchange:
     """A request, the context it was made in, and either the raw ``response`` or the ``error`` that came out.
 
-    ``seconds`` is how long the call took. ``suspended`` tells whether it ever gave way to the event loop.
+    ``seconds`` is how long the call took.
     """
 
     request: RetrievalRequest
@@ -60,12 +61,6 @@ class Exchange:
         return f"{self.count} results" if results_of(self.response) is not None else show(self.response)
 
 
-def again(exchange: Exchange) -> RetrievalRequest:
-    """The same request anew: a provider may have changed the one that it got."""
-    asked = exchange.request
-    return RetrievalRequest(query=asked.query, top_k=asked.top_k)
-
-
 def show_request(request: RetrievalRequest) -> str:
     """A request on one line, as an author would write it."""
     parts = [f"query={show(request.query)}", f"top_k={request.top_k}"]
@@ -86,8 +81,8 @@ def results_of(response: object) -> list[Any] | None:
 
 def as_dict(item: object) -> dict[str, Any] | None:
     """An item's own fields, present and not null: of a ``dict``, or of the contract's model; None of anything else."""
-    if type(item) is RetrievalResult:
-        fields = [(name, getattr(item, name)) for name in RetrievalResult.model_fields]
+    if is_exactly(item, RetrievalResult):
+        fields = list(model_fields(item).items())
     elif is_a(item, dict):
         # All at once: nothing is looked up, so no foreign key is compared, and another thread may change the answer.
         fields = list(dict.items(item))
@@ -110,7 +105,7 @@ def text_of(entry: dict[str, Any], name: str) -> Any:
 def source_of(entry: dict[str, Any]) -> dict[str, Any]:
     """The present fields of an entry's source that the contract knows, in the provider's spelling."""
     source = entry.get("source")
-    fields = as_dict(source.__dict__ if isinstance(source, Source) else source) or {}
+    fields = as_dict(model_fields(source) if is_a(source, Source) else source) or {}
     return {name: value for name, value in fields.items() if name in SOURCE_FIELDS}
 
 

@@ -4,7 +4,6 @@ Loaded only when a provider is named. Under pytest-xdist the workers run the che
 results, which travel on the reports, together.
 """
 
-import re
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ import pytest
 
 from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.check import Check
-from knowledge_conformance.report import Report, make_report
+from knowledge_conformance.report import Report, make_report, write_reports
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings, SettingsError, override, read_settings
@@ -48,14 +47,16 @@ class Door:
 
     def _settings(self) -> Settings:
         option = self._config.getoption
+        settings = read_settings(self._config.invocation_params.dir)
         return override(
-            read_settings(self._config.invocation_params.dir),
+            settings,
             queries=option("provider_query"),
             timeout=option("provider_timeout"),
             examples=option("provider_examples"),
             seed=option("provider_seed"),
             max_calls=option("max_calls"),
-            require=option("require"),
+            # Beside those of the settings: a command line makes a verdict stricter, never weaker.
+            require=[*settings.require, *option("require")] if option("require") else None,
             strict_should=option("strict_should"),
         )
 
@@ -131,10 +132,15 @@ class Door:
 
     def _refuse_unknown(self) -> None:
         for selected in self._selected:
-            last = selected.rpartition("::")[2]
-            if last not in BY_ID and last not in self.targets:
+            unknown = [name for name in selected.split("::")[1:] if name not in BY_ID and name not in self.targets]
+            if unknown:
                 self._release()
-                raise pytest.UsageError(f"{selected}: there is no check {last!r}; knowledge-kit checks lists them")
+                raise pytest.UsageError(f"{selected}: {self._no_such(unknown[0])}")
+
+    def _no_such(self, name: str) -> str:
+        if ":" in name:
+            return f"there is no provider {name!r} in this run; --provider names {', '.join(self.targets)}"
+        return f"there is no check {name!r}; knowledge-kit checks lists them"
 
     # Running.
 
@@ -209,15 +215,10 @@ class Door:
         given = self._config.getoption("provider_report")
         if given is None:
             return
-        path = self._config.invocation_params.dir / given
-        for report in reports:
-            slug = re.sub(r"[^A-Za-z0-9.]+", "-", report.target)
-            place = path if len(reports) == 1 else path.with_stem(f"{path.stem}-{slug}")
-            try:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(report.to_json(), encoding="utf-8")
-            except OSError as error:
-                self._unwritten = f"--provider-report: cannot write {given}: {error.strerror}"
+        try:
+            write_reports(self._config.invocation_params.dir / given, reports)
+        except OSError as error:
+            self._unwritten = f"--provider-report: cannot write {given}: {error.strerror}"
 
     def _close(self) -> None:
         for run in self.runs.values():
@@ -286,7 +287,9 @@ class CheckFailed(Exception):  # noqa: N818 - a verdict on the provider, not an 
 def _is_good(report: Report) -> bool:
     if report.verdict is Verdict.PARTIAL:
         # A selection says nothing of the provider, but whether what was selected passed is what its caller asks.
-        return bool(report.counts[CheckOutcome.PASSED]) and not report.counts[CheckOutcome.INCONCLUSIVE]
+        # One that is blocked did not pass, although the check that it needs may not have been selected.
+        open_ones = report.counts[CheckOutcome.INCONCLUSIVE] + report.counts[CheckOutcome.BLOCKED]
+        return bool(report.counts[CheckOutcome.PASSED]) and not open_ones
     return report.conformant
 
 

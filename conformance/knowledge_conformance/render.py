@@ -27,6 +27,18 @@ _UNSEEN: Final = re.compile(
 )
 
 
+_declared: set[str] = set()
+
+
+def never_show(secrets: Iterable[str]) -> None:
+    """Mask these values in everything that this process shows from now on.
+
+    The one state of this module: they have to be masked before a text is cut, wherever in the kit it is shown, and
+    read before there is a provider, which may take them out of the environment.
+    """
+    _declared.update(secret for secret in secrets if secret)
+
+
 class _View(NamedTuple):
     """How much room a value has, how deep in containers it stands, and what must not be seen of it."""
 
@@ -45,7 +57,7 @@ def show(value: object, *, limit: int = 80, secrets: Iterable[str] = ()) -> str:
     levels deep and four entries wide. Anything else is shown by its type's name alone. Redacted with ``secrets``.
     """
     room = max(limit, _LIMIT_MIN)
-    return _cut(_shown(value, _View(room, tuple(secrets))), room)
+    return _cut(_shown(value, _View(room, (*secrets, *_declared))), room)
 
 
 def show_error(error: BaseException, *, limit: int = 200, secrets: Iterable[str] = ()) -> str:
@@ -55,7 +67,7 @@ def show_error(error: BaseException, *, limit: int = 200, secrets: Iterable[str]
     other than a string, is said to be unreadable.
     """
     room = max(limit, _LIMIT_MIN)
-    known = tuple(secrets)
+    known = (*secrets, *_declared)
     message = _visible(redact(_message(error), known, limit=_HEADROOM * room))
     name = _type_name(type(error), known)
     return _cut(f"{name}: {message}" if message else name, room)

@@ -1,9 +1,11 @@
 """The report: a run as data that is the same for the same provider, without times or paths. Knows its JSON shape."""
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -86,6 +88,15 @@ def make_report(target: str, results: Iterable[CheckResult], settings: Settings)
         checks=tuple(_check_report(result) for result in ordered),
         not_established=tuple(not_established(states, settings.required)),
     )
+
+
+def write_reports(path: Path, reports: Sequence[Report]) -> None:
+    """Write a report to ``path``, or several beside it with their targets in the names; raises ``OSError``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for report in reports:
+        slug = re.sub(r"[^A-Za-z0-9.]+", "-", report.target)
+        place = path if len(reports) == 1 else path.with_stem(f"{path.stem}-{slug}")
+        place.write_text(report.to_json(), encoding="utf-8")
 
 
 def _counts(results: Iterable[CheckResult]) -> dict[CheckOutcome, int]:

@@ -7,6 +7,7 @@ from knowledge_conformance import catalogue
 from knowledge_conformance.check import Check
 from knowledge_conformance.engine import left_out
 from knowledge_conformance.in_process import InProcess
+from knowledge_conformance.render import show
 from knowledge_conformance.report import Report, make_report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
@@ -47,6 +48,8 @@ class Run:
     """
 
     def __init__(self, target: str | Target, settings: Settings, *, in_process: bool = False, share: int = 1) -> None:
+        if not isinstance(settings, Settings):
+            raise TypeError(f"wanted Settings of knowledge_conformance for {show(target)}, and {show(settings)} came")
         self.name: str = target if isinstance(target, str) else target.name
         self.settings = settings
         self.results: dict[str, CheckResult] = {}

@@ -6,20 +6,39 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from knowledge_conformance.check import Facet
 from knowledge_conformance.redact import redact
 from knowledge_conformance.render import show
 from knowledge_provider import limits
+from knowledge_provider.text import has_surrogate, is_blank, short_text
 
 OWN_FILE: Final = "knowledge-conformance.toml"
 PROJECT_FILE: Final = "pyproject.toml"
 TABLE: Final = "knowledge-conformance"
 
 _BARE_KEY: Final = re.compile(r"[\w-]{1,80}")
-_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_Query = Annotated[_Line, StringConstraints(max_length=limits.QUERY_MAX)]
+
+
+def _visible(text: str) -> str:
+    if is_blank(text) or has_surrogate(text):
+        raise ValueError("is blank or cannot be written as UTF-8: it needs at least one visible character")
+    return text
+
+
+def _as_asked(query: str) -> str:
+    # As a request writes it (rule N5): a query of the settings is found again among the requests that were made.
+    return short_text(query, limits.QUERY_MAX)
+
+
+_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_visible)]
+_Query = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=limits.QUERY_MAX),
+    AfterValidator(_visible),
+    AfterValidator(_as_asked),
+]
 
 
 class SettingsError(Exception):
@@ -117,8 +136,8 @@ def _consistent(settings: Settings, source: str) -> Settings:
 
 def override(settings: Settings, **given: Any) -> Settings:
     """Settings with the values that a command line gave (None is not given); raises ``SettingsError``."""
-    changed = {name: value for name, value in given.items() if value is not None}
-    return parse_settings({**settings.model_dump(), **changed}, source="command line")
+    changed = {name.replace("_", "-"): value for name, value in given.items() if value is not None}
+    return parse_settings({**settings.model_dump(by_alias=True), **changed}, source="command line")
 
 
 def _explain(error: ValidationError, source: str) -> str:

@@ -4,12 +4,14 @@ Knows one provider and its settings. It judges nothing: a check decides what an 
 """
 
 import asyncio
+import inspect
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import cycle, islice
 from typing import Any, Final, Protocol
 
 from knowledge_conformance import calls
-from knowledge_conformance.check import Hang
+from knowledge_conformance.check import Hang, Inconclusive
 from knowledge_conformance.exchange import Exchange, raised_at, show_request
 from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
@@ -37,6 +39,10 @@ class Surveyor(Protocol):
 
     async def __call__(self, subject: "Subject") -> Sequence[Exchange]:
         """The survey's exchanges; the first time it is made with this subject's calls."""
+        ...
+
+    def unasked(self, count: int) -> list[RetrievalRequest]:
+        """At most ``count`` requests that were never asked in this process."""
         ...
 
 
@@ -80,6 +86,17 @@ class Subject:
         """Answers to ordinary requests, shared by all checks of one process."""
         return await self._surveyor(self)
 
+    async def unasked(self, count: int) -> list[RetrievalRequest]:
+        """``count`` requests of this corpus, as far as it goes such as were never asked: no cache has their answers.
+
+        Raises ``Inconclusive`` when no query returned a result.
+        """
+        known = [exchange.request for exchange in await self.survey() if exchange.count]
+        if not known:
+            raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+        others = cycle(RetrievalRequest(query=request.query, top_k=request.top_k) for request in known)
+        return [*self._surveyor.unasked(count), *islice(others, count)][:count]
+
     # What a provider is asked.
 
     def member(self, name: str) -> Any:
@@ -88,10 +105,6 @@ class Subject:
             return getattr(self.provider, name, None)
         except BaseException as error:
             raise ProviderRaisedError(error, f"provider.{name}", "reading an attribute must not fail") from error
-
-    def is_async(self) -> bool:
-        """Whether ``retrieve`` is a coroutine function."""
-        return calls.is_async(self.member("retrieve"))
 
     def context(self, **changes: Any) -> RetrievalContext:
         """A fresh trusted context with its own signal; ``changes`` replace its fields."""
@@ -154,10 +167,11 @@ class Subject:
         self._refuse_hang(ending, "close()", self.settings.timeout)
         return ending
 
-    def start(self, request: RetrievalRequest, context: RetrievalContext) -> "asyncio.Task[Any]":
-        """A call of ``retrieve`` as a task of the check's own, for checks that cancel it or watch it."""
+    async def start(self, request: RetrievalRequest, context: RetrievalContext) -> "asyncio.Task[Any] | None":
+        """A call of ``retrieve`` as a task that a check can cancel, or None when it answered without one."""
         self._count(show_request(request), self.settings.timeout)
-        return asyncio.ensure_future(calls.shielded(self.member("retrieve"), request, context))
+        begun = await calls.begin(self.member("retrieve"), request, context)
+        return asyncio.ensure_future(calls.finish(begun)) if inspect.isawaitable(begun) else None
 
     def _count(self, shown: str, seconds: float) -> None:
         if self.calls >= self._allowed:

@@ -10,6 +10,7 @@ from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.results import BROKEN, CheckOutcome
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
+from knowledge_conformance.target import TargetError
 from knowledge_conformance.terminal import failure_lines, verdict_lines
 
 
@@ -29,14 +30,14 @@ class ProviderConformance:
         """The run that all tests of the class share."""
         owner = request.cls
         if owner.provider is None:
-            raise pytest.UsageError(f"{owner.__name__}.provider is not set: 'module:obj', or what makes a provider")
-        run = Run(resolve(owner.provider), owner.settings)
+            pytest.fail(f"{owner.__name__}.provider is not set: 'module:obj', or what makes a provider", pytrace=False)
         try:
+            run = Run(resolve(owner.provider), owner.settings)
             run.runner.open()
-            yield run
-        finally:
-            run.close()
-            run.runner.kill()
+        except TargetError as error:
+            pytest.fail(str(error), pytrace=False)
+        yield run
+        run.close()
 
     @pytest.mark.parametrize("check_id", [check.id for check in CHECKS])
     def test_check(self, conformance_run: Run, check_id: str) -> None:

@@ -4,7 +4,9 @@ Knows how to find queries that a strange corpus answers. It judges nothing.
 """
 
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import cycle
 from typing import Final
 
 from knowledge_conformance.exchange import Exchange
@@ -12,14 +14,17 @@ from knowledge_conformance.subject import OutOfCallsError, Subject
 from knowledge_provider import RetrievalRequest, limits
 
 QUERIES_WANTED: Final = 3
+QUERIES_MAX: Final = 8
+"""How many of the queries that the settings promise are asked."""
 PROBES: Final = (
     "policy", "how does it work", "release", "help", "guide", "team", "data", "what is this about",
     "政策", "规则", "information",
 )  # fmt: skip
 """Asked in turn when the settings name no query, until enough of them are answered."""
-SURVEY_CALLS: Final = len(PROBES) + QUERIES_WANTED + 2
+SURVEY_CALLS: Final = max(len(PROBES), QUERIES_MAX) + QUERIES_WANTED + 2
 """The most calls that a survey makes."""
 
+_WORDS_MAX: Final = 48
 _WORD: Final = re.compile(r"[^\W\d_]{5,}")
 
 
@@ -28,6 +33,7 @@ class Survey:
 
     def __init__(self) -> None:
         self._made: tuple[Exchange, ...] | None = None
+        self._unasked: deque[RetrievalRequest] = deque()
 
     @property
     def made(self) -> bool:
@@ -38,7 +44,15 @@ class Survey:
         """The exchanges, made with ``subject`` the first time; raises what ``Subject.retrieve`` raises."""
         if self._made is None:
             self._made = tuple(await _survey(subject))
+            self._unasked.extend(_others(self._made))
         return self._made
+
+    def unasked(self, count: int) -> list[RetrievalRequest]:
+        """At most ``count`` requests of this corpus that were never asked in this process, and now count as asked.
+
+        A provider that caches behaves well on whatever it was asked before.
+        """
+        return [self._unasked.popleft() for _ in range(min(count, len(self._unasked)))]
 
 
 async def _survey(subject: Subject) -> list[Exchange]:
@@ -46,6 +60,7 @@ async def _survey(subject: Subject) -> list[Exchange]:
     try:
         await _ask_queries(subject, exchanges)
         await _ask_other_sizes(subject, exchanges)
+        await _ask_words(subject, exchanges)
     except OutOfCallsError:
         # What was answered so far can still be looked at; each check says itself when that is too little.
         return exchanges
@@ -57,8 +72,12 @@ async def _ask_queries(subject: Subject, exchanges: list[Exchange]) -> None:
         exchanges.append(await subject.retrieve(RetrievalRequest(query=query)))
         if not configured_queries(subject) and len(answered(exchanges)) >= QUERIES_WANTED:
             return
+
+
+async def _ask_words(subject: Subject, exchanges: list[Exchange]) -> None:
     # A small corpus may answer one probe only: its own words make further queries that it can answer.
-    for query in _words_of(exchanges)[: QUERIES_WANTED - len(answered(exchanges))]:
+    queries = {exchange.request.query for exchange in answered(exchanges)}
+    for query in _words_of(exchanges)[: max(0, QUERIES_WANTED - len(queries))]:
         exchanges.append(await subject.retrieve(RetrievalRequest(query=query)))
 
 
@@ -69,10 +88,10 @@ async def _ask_other_sizes(subject: Subject, exchanges: list[Exchange]) -> None:
 
 
 def configured_queries(subject: Subject) -> tuple[str, ...]:
-    """The queries that the settings promise an answer to, at most eight."""
+    """The first eight queries that the settings promise an answer to."""
     settings = subject.settings
     owners = tuple(owner.query for owner in settings.owners.values())[:1]
-    return tuple(dict.fromkeys((*settings.queries, *owners)))[: len(PROBES)]
+    return tuple(dict.fromkeys((*settings.queries, *owners)))[:QUERIES_MAX]
 
 
 def answered(exchanges: Sequence[Exchange]) -> list[Exchange]:
@@ -85,3 +104,14 @@ def _words_of(exchanges: Sequence[Exchange]) -> list[str]:
     words = (word for content in contents if type(content) is str for word in _WORD.findall(content[:2000]))
     asked = {exchange.request.query for exchange in exchanges}
     return [word for word in dict.fromkeys(words) if word not in asked]
+
+
+def _others(exchanges: Sequence[Exchange]) -> Iterator[RetrievalRequest]:
+    """Requests beside those of a survey: words of the corpus that were not asked, then other sizes of known queries."""
+    sizes = cycle((limits.TOP_K_DEFAULT, limits.TOP_K_MIN, 2))
+    for word in _words_of(exchanges)[:_WORDS_MAX]:
+        yield RetrievalRequest(query=word, top_k=next(sizes))
+    queries = dict.fromkeys(exchange.request.query for exchange in answered(exchanges))
+    asked = {(exchange.request.query, exchange.request.top_k) for exchange in exchanges}
+    for top_k in range(limits.TOP_K_MIN, limits.TOP_K_MAX + 1):
+        yield from (RetrievalRequest(query=query, top_k=top_k) for query in queries if (query, top_k) not in asked)

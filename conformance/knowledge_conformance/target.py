@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final
 
 from knowledge_conformance.render import show, show_error
@@ -132,7 +133,23 @@ def importable_name(value: object) -> str | None:
     module_name, path = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if type(module_name) is not str or type(path) is not str or "<" in path:
         return None
+    name = f"{module_name}:{path}"
+    # A test file that pytest loads by its path has a name that no other process can import.
+    if module_name == "__main__" or not _SHAPE.fullmatch(name) or not _is_found(module_name):
+        return None
     found: Any = sys.modules.get(module_name)
     for attribute in path.split("."):
         found = getattr(found, attribute, None)
-    return f"{module_name}:{path}" if found is value and module_name != "__main__" else None
+    return name if found is value else None
+
+
+def _is_found(module_name: str) -> bool:
+    """Whether an import in a new process would find the module: what is loaded here says nothing about that."""
+    places = None
+    for name in accumulate(module_name.split("."), "{}.{}".format):
+        found = (finder.find_spec(name, places) for finder in sys.meta_path if hasattr(finder, "find_spec"))
+        spec = next((spec for spec in found if spec is not None), None)
+        if spec is None:
+            return False
+        places = spec.submodule_search_locations
+    return True

@@ -6,6 +6,7 @@ what it has to say goes through ``tell``.
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Final, TypeVar
@@ -13,7 +14,7 @@ from typing import Any, Final, TypeVar
 from knowledge_conformance import calls, engine
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
-from knowledge_conformance.render import show_error
+from knowledge_conformance.render import never_show, show_error
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import OutOfCallsError, Subject
@@ -37,6 +38,8 @@ class Worker:
     """
 
     def __init__(self, target: str | Target, settings: Settings, tell: Tell) -> None:
+        # Clause 6.4 binds the kit as well. Now, while there is no provider that could take them away.
+        never_show(os.environ.get(name, "") for name in settings.secrets)
         self._named = target
         self._settings = settings
         self._tell = tell
@@ -187,7 +190,7 @@ class Opened:
         with contextlib.suppress(BaseException):
             if not self._entered:
                 # Not cancelled as the rest is: the traceback of that would keep the provider alive.
-                self.run(self._left())
+                self.run(calls.call(self._left, seconds=WIND_DOWN_SECONDS))
         with contextlib.suppress(BaseException):
             self.run(_cancel_rest())
         self.abandon()

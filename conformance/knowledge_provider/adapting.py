@@ -19,7 +19,7 @@ from pydantic_core import Url
 from knowledge_provider import errors, limits
 from knowledge_provider._calls import DaemonThreads, PerLoop
 from knowledge_provider.models import MetadataValue, RetrievalContext, RetrievalRequest, RetrievalResult, Source
-from knowledge_provider.text import content_text, finite_number, is_a, is_blank, short_text
+from knowledge_provider.text import class_name, content_text, finite_number, is_a, is_blank, short_text
 from knowledge_provider.uris import public_uri, uri_fault
 
 __all__ = [
@@ -50,6 +50,8 @@ _URI: Final = re.compile(
 _USER_INFO: Final = re.compile(r"(://)[^/?#]*@")
 _QUERY_AND_AFTER: Final = re.compile(r"[?#;].*", re.DOTALL)
 _READ_MAX: Final = 2 * limits.URI_MAX
+# Whole seconds, as HTTP writes them; more than nine digits are more than a life, and no help to wait for.
+_SECONDS: Final = re.compile(r"[0-9]{1,9}")
 
 
 def stable_id(*parts: str) -> str:
@@ -254,22 +256,30 @@ def failure(error: Exception, what: str) -> errors.KnowledgeFailedError:
 
     The message is fixed words and the exception's type: a vendor's own text may hold a record, a query or a key.
     An HTTP status in ``status_code`` or ``response.status_code`` decides between the codes, whatever the library.
+    ``retry_after`` is a whole number of seconds, below 10**9. Whatever the exception is made of, nothing but a
+    ``KeyboardInterrupt`` comes out of reading it.
     """
-    message = f"{what} raised {type(error).__name__}; its text may hold data, so it is left to __cause__"
-    response = getattr(error, "response", None)
-    status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
+    message = f"{what} raised {class_name(error)}; its text may hold data, so it is left to __cause__"
+    response = errors.read_or_none(lambda: getattr(error, "response", None))
+    status = _status(error) or _status(response)
     if status in (401, 403):
         return errors.KnowledgeUnauthorizedError(message)
     if status == 429:
         return errors.KnowledgeRateLimitedError(message, retry_after=_retry_after(response))
-    if status in range(500, 600) or isinstance(error, ConnectionError):
+    if status in range(500, 600) or is_a(error, ConnectionError):
         return errors.KnowledgeUnavailableError(message)
-    if isinstance(error, ValidationError):
+    if is_a(error, ValidationError):
         return errors.KnowledgeInvalidResponseError(message)
     # Clause 7.6: a vendor's own time-out is an ordinary failure, though another try may help.
-    return errors.KnowledgeFailedError(message, retryable=isinstance(error, TimeoutError))
+    return errors.KnowledgeFailedError(message, retryable=is_a(error, TimeoutError))
+
+
+def _status(place: object) -> int:
+    # A plain number, 0 where there is none: http.HTTPStatus is an int too, and a foreign one compares as it likes.
+    number = finite_number(errors.read_or_none(lambda: getattr(place, "status_code", None)))
+    return number if is_a(number, int) else 0
 
 
 def _retry_after(response: Any) -> float | None:
-    written = str(response.headers.get("retry-after")) if hasattr(response, "headers") else ""
-    return float(written) if written.isascii() and written.isdecimal() else None
+    written = short_text(errors.read_or_none(lambda: response.headers.get("retry-after")), _READ_MAX)
+    return float(written) if _SECONDS.fullmatch(written) else None

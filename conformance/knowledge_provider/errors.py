@@ -25,6 +25,7 @@ wanted and what to do; they never carry a secret, a vendor's text or a query.
         └── KnowledgeSourcesIncompleteError   knowledge_sources_incomplete
 """
 
+from collections.abc import Callable
 from typing import Final
 
 
@@ -180,13 +181,24 @@ ERROR_CODES: Final = frozenset(
 
 
 def error_code(error: BaseException) -> str | None:
-    """The contract's code of any exception, or None; raises nothing, whatever ``code`` is.
+    """The contract's code of any exception, or None; raises nothing but a ``KeyboardInterrupt``, whatever ``code`` is.
 
     A provider written without this package may raise its own exceptions; one whose ``code`` attribute is in
     ``ERROR_CODES`` is read the same way.
     """
-    try:
-        code = getattr(error, "code", None)
-    except Exception:
-        return None
+    code = read_or_none(lambda: getattr(error, "code", None))
     return code if type(code) is str and code in ERROR_CODES else None
+
+
+def read_or_none(read: Callable[[], object]) -> object:
+    """What ``read`` gives, or None where it raises: for a look at a foreign object, which may run foreign code.
+
+    A ``KeyboardInterrupt`` goes through: it is the user's, and one that foreign code raises looks the same. Everything
+    else stays here, a ``SystemExit`` too: who handles an error must not be ended by it.
+    """
+    try:
+        return read()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None

@@ -4,7 +4,6 @@ Knows shapes and MUST rules. Knows no provider, no host and no normalisation: wh
 ``normalize``, and SHOULD limits are the kit's to report, not a constructor's to refuse.
 """
 
-import math
 import re
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -80,15 +79,10 @@ def _key(value: str) -> str:
 
 def _finite_number(value: object) -> object:
     # Clause 5.4: a bool is an int and "0.9" coerces, so both are refused before coercion.
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("is not a finite real number")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError("is not a number that a float can hold") from None
-    if not math.isfinite(number):
-        raise ValueError("is not a finite real number")
-    return number
+    number = finite_number(value)
+    if number is None:
+        raise ValueError("is not a finite real number that a float can hold")
+    return float(number)
 
 
 def _metadata_value(value: object) -> object:

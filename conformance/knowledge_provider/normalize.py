@@ -7,7 +7,7 @@ methods, so nothing of a response is called, iterated or compared but a key that
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -15,8 +15,8 @@ from knowledge_provider import limits
 from knowledge_provider.citations import CitationLedger
 from knowledge_provider.models import MetadataValue, RetrievalResult, Source
 from knowledge_provider.outcome import Citation, Outcome, OutcomeResult, SourceReport
-from knowledge_provider.text import content_text, finite_number, is_a, short_text
-from knowledge_provider.uris import public_uri
+from knowledge_provider.text import class_name, content_text, finite_number, is_a, short_text
+from knowledge_provider.uris import public_uri, read_hosts
 
 _Fields = dict[object, object]
 _NO_FIELDS: Final[_Fields] = {}
@@ -24,9 +24,8 @@ _DICT: Final[type[_Fields]] = dict
 _LIST: Final[type[list[object]]] = list
 _TUPLE: Final[type[tuple[object, ...]]] = tuple
 
-# A model's fields and a class's name, also where a subclass or metaclass has put something else in the way.
+# A model's fields, also where a subclass has put something else in the way.
 _MODEL_FIELDS: Final = BaseModel.__dict__["__dict__"]
-_CLASS_NAME: Final = type.__dict__["__name__"]
 
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
@@ -67,14 +66,14 @@ def normalize_response(
     Normalising ``results`` of the outcome again, as models or as ``to_dict()`` has them, changes nothing in them.
 
     Raises:
-        TypeError: ``limit`` or ``max_content_chars`` is not an int, ``allow_hosts`` is not iterable, or ``citations``
-            is not a ``CitationLedger``.
+        TypeError: ``limit`` or ``max_content_chars`` is not an int, ``allow_hosts`` is not iterable or raises when it
+            is iterated, or ``citations`` is not a ``CitationLedger``.
         ValueError: ``limit`` or ``max_content_chars`` is below 1.
     """
     _require_count("limit", limit)
     _require_count("max_content_chars", max_content_chars)
     ledger = CitationLedger() if citations is None else _require_ledger(citations)
-    passages = _passages(response, limit, max_content_chars, _require_hosts(allow_hosts))
+    passages = _passages(response, limit, max_content_chars, read_hosts(allow_hosts))
     cited = [(passage, _cite(passage, ledger)) for passage in passages]
     return Outcome(
         status="ok" if passages else "not_found",
@@ -245,7 +244,7 @@ def _optional(value: object, limit: int) -> str | None:
 
 def _require_count(name: str, value: object) -> None:
     if type(value) is not int:
-        raise TypeError(f"{name} must be an int, since it is a count; got {_kind(value)}: pass 1 or more")
+        raise TypeError(f"{name} must be an int, since it is a count; got {class_name(value)}: pass 1 or more")
     if value < 1:
         raise ValueError(f"{name} must be 1 or more, or no result could be kept; got 0 or less: pass 1 or more")
 
@@ -253,24 +252,7 @@ def _require_count(name: str, value: object) -> None:
 def _require_ledger(value: object) -> CitationLedger:
     if not is_a(value, CitationLedger):
         raise TypeError(
-            f"citations must be a CitationLedger, since it keeps the turn's ids; got {_kind(value)}: "
+            f"citations must be a CitationLedger, since it keeps the turn's ids; got {class_name(value)}: "
             "pass one for each turn, or leave it out"
         )
     return value
-
-
-def _require_hosts(value: Any) -> tuple[str, ...]:
-    # A lone string is meant as one host, not as its letters.
-    if is_a(value, str):
-        return (value,)
-    try:
-        return tuple(value)
-    except TypeError:
-        raise TypeError(
-            f"allow_hosts must be an iterable of host names, since each is compared; got {_kind(value)}: "
-            "pass a tuple of strings, or leave it out"
-        ) from None
-
-
-def _kind(value: object) -> str:
-    return str(_CLASS_NAME.__get__(type(value)))

@@ -41,6 +41,9 @@ _FIND_VISIBLE: Final = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 
+# Also where a metaclass has put something else in the way.
+_CLASS_NAME: Final = type.__dict__["__name__"]
+
 # Read beyond the limit at first, so that a text with some white space in it is read once.
 _HEADROOM: Final = 64
 
@@ -86,6 +89,11 @@ def is_a(value: object, kind: type[_Kind]) -> TypeGuard[_Kind]:
     Both may lie or raise, and an abstract class would remember every foreign class that it was asked about.
     """
     return type.__subclasscheck__(kind, type(value))
+
+
+def class_name(value: object) -> str:
+    """The name of the value's class, for a message; asks neither the value nor a metaclass."""
+    return str.__str__(_CLASS_NAME.__get__(type(value)))
 
 
 def finite_number(value: object) -> int | float | None:

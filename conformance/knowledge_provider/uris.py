@@ -1,4 +1,4 @@
-"""``public_uri``: which URIs may be shown to anyone, by reading alone; looks nothing up and raises nothing.
+"""``public_uri``: which URIs may be shown to anyone, by reading alone; looks nothing up and raises for no value.
 
 A URI is read once, as browsers read it, and every decision is made on that reading: how it was spelled in the text
 that came (``http://0x7f.1``, ``http:127.0.0.1``) decides nothing. Tables and their sources stand in the private
@@ -16,7 +16,7 @@ from knowledge_provider._credentials import credential_fault, written_credential
 from knowledge_provider._hosts import name_fault, without_root
 from knowledge_provider._uri_faults import UriFault
 from knowledge_provider.limits import URI_MAX
-from knowledge_provider.text import has_surrogate, is_a
+from knowledge_provider.text import class_name, has_surrogate, is_a
 
 __all__ = ["UriFault", "public_uri", "uri_fault"]
 
@@ -28,16 +28,19 @@ _NOT_OF_A_HOST: Final = re.compile(r"[/\\?#@]")
 def public_uri(value: object, *, allow_hosts: Iterable[str] = ()) -> str | None:
     """Answer the URI as it may be shown to anyone, or None when it may not.
 
-    Any value gets an answer, never an exception. The answer is an exact ``str``: the WHATWG serialisation without
+    Any value gets an answer, never an exception; a wrong ``allow_hosts`` is the caller's mistake, and is said for every
+    value alike. The answer is an exact ``str``: the WHATWG serialisation without
     its fragment, at most 2,000 characters, and a fixed point (asked again, it gives itself).
 
     ``allow_hosts`` are exact host names or addresses, without port, that count as public though they are not (an
-    intranet wiki). They do not let a credential or another scheme through. It is read only where a host is not
-    public, and entries that are no host match nothing.
+    intranet wiki). They do not let a credential or another scheme through. A lone string is one host, and entries that
+    are no host match nothing.
 
     A ``str`` subclass is read as the text it holds; none of its own methods is called.
+
+    Raises ``TypeError`` when ``allow_hosts`` is not iterable or raises when it is iterated.
     """
-    verdict = _judge(value, allow_hosts)
+    verdict = _judge(value, read_hosts(allow_hosts))
     return None if isinstance(verdict, UriFault) else verdict
 
 
@@ -46,12 +49,30 @@ def uri_fault(value: object, *, allow_hosts: Iterable[str] = ()) -> UriFault | N
 
     A credential comes before every other fault, so ``fault.is_credential`` tells whether clause 6.1 is broken also
     for a URI that is private, of another scheme (``postgres://user:password@db``), too long or unreadable.
+
+    Raises ``TypeError`` as ``public_uri`` does.
     """
-    verdict = _judge(value, allow_hosts)
+    verdict = _judge(value, read_hosts(allow_hosts))
     return verdict if isinstance(verdict, UriFault) else None
 
 
-def _judge(value: object, allow_hosts: Iterable[str]) -> str | UriFault:
+def read_hosts(allow_hosts: Iterable[str]) -> tuple[str, ...]:
+    """The entries of an ``allow_hosts``, read once, whatever they are; a lone string is one host, not its letters.
+
+    Raises ``TypeError`` when it is not iterable or raises when it is iterated; what it raised is the ``__cause__``.
+    """
+    if is_a(allow_hosts, str):
+        return (allow_hosts,)
+    try:
+        return tuple(allow_hosts)
+    except Exception as error:
+        raise TypeError(
+            f"allow_hosts must be an iterable of host names, since each is compared; got {class_name(allow_hosts)}, "
+            f"which raised {class_name(error)}: pass a tuple of strings, or leave it out"
+        ) from error
+
+
+def _judge(value: object, allow_hosts: tuple[str, ...]) -> str | UriFault:
     text = _exact_text(value)
     if text is None:
         return UriFault.NOT_A_STRING
@@ -91,16 +112,15 @@ def _shown(url: Url) -> str | UriFault:
     return shown if len(shown) <= URI_MAX else UriFault.OVERLONG
 
 
-def _host_fault(host: str, allow_hosts: Iterable[str]) -> UriFault | None:
+def _host_fault(host: str, allow_hosts: tuple[str, ...]) -> UriFault | None:
     fault = address_fault(host) if is_address(host) else name_fault(host)
     return None if fault is None or _is_allowed(host, allow_hosts) else fault
 
 
-def _is_allowed(host: str, allow_hosts: Iterable[str]) -> bool:
-    # Rule 7. A lone string is meant as one host, not as its letters.
-    entries = (allow_hosts,) if isinstance(allow_hosts, str) else allow_hosts
+def _is_allowed(host: str, allow_hosts: tuple[str, ...]) -> bool:
+    # Rule 7.
     wanted = without_root(host)
-    return any(_as_host(entry) == wanted for entry in entries)
+    return any(_as_host(entry) == wanted for entry in allow_hosts)
 
 
 def _as_host(entry: object) -> str | None:

@@ -19,7 +19,7 @@ from knowledge_provider import Source, errors
 
 
 def test_numbers_outside_zero_and_one_pass_in_the_vendors_order() -> None:
-    """langchain-ai/langchain#10864: no score is clipped, and none dropped for being negative or above one."""
+    """Field case 3 (langchain-ai/langchain#10864): no score is clipped, or dropped for being negative or above one."""
     provider = scored((document("a"), 0.31), (document("b"), -0.17), (document("c"), 1.0000002))
     results = ask(provider)
     assert [(result.id, result.score) for result in results] == [("a", 0.31), ("b", -0.17), ("c", 1.0000002)]
@@ -89,7 +89,7 @@ def test_neither_what_a_number_means_nor_how_to_ask_is_guessed(target: object, o
 
 
 def test_a_document_without_text_costs_itself_only() -> None:
-    """langchain-ai/langchain#14515: a record without the expected text key leaves the good ones alone."""
+    """Field case 1 (langchain-ai/langchain#14515): a record without the expected text key leaves the others alone."""
     records = [
         SimpleNamespace(page_content="Refunds take 14 days.", metadata={"source": "policy.md"}),
         SimpleNamespace(page_content=None, metadata={"source": "broken.md"}),

@@ -26,6 +26,7 @@ from typing import Any
 from knowledge_fakes.handbook import HandbookProvider
 
 LONG = 1000.0
+_DESCRIPTORS = 512
 OFFSPRING = "OFFSPRING_FILE"
 """The environment variable with the file that a provider writes the ids of its processes to."""
 
@@ -259,15 +260,23 @@ def _flood() -> None:
 
 
 def _scribble() -> None:
-    for descriptor in range(3, 64):
+    for descriptor in range(3, _DESCRIPTORS):
         with suppress(OSError):
             os.write(descriptor, b'{"result": {"id": "KP-301", "outcome": "passed"}}\n')
 
 
 floods_stdout = _retrieving(_flood)
 scribbles = _retrieving(_scribble)
-closes_descriptors = _retrieving(lambda: os.closerange(0, 64))
-takes_descriptors = _retrieving(lambda: [os.dup2(os.open(os.devnull, os.O_RDWR), at) for at in range(3, 64)])
+
+
+def _take() -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3, _DESCRIPTORS):
+        os.dup2(nothing, descriptor)
+
+
+closes_descriptors = _retrieving(lambda: os.closerange(0, _DESCRIPTORS))
+takes_descriptors = _retrieving(_take)
 
 
 def _no_policy() -> None:
@@ -280,7 +289,6 @@ def _no_policy() -> None:
 
 breaks_the_policy = _retrieving(_no_policy)
 limits_recursion = _retrieving(lambda: sys.setrecursionlimit(70))
-loses_stderr = _retrieving(lambda: setattr(sys, "stderr", None), lambda: os.closerange(3, 64))
 no_descriptors = _retrieving(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)))
 
 
@@ -380,7 +388,7 @@ def _fork_and_stay() -> None:
 
 forks_and_reports = _retrieving(_once(_fork_and_stay))
 spawns_and_loops = _retrieving(lambda: _spawn(start_new_session=True), lambda: sum(iter(int, 1)))
-kills_its_parent = _retrieving(lambda: os.kill(os.getppid(), signal.SIGKILL))
+kills_its_parent = _retrieving(_report, lambda: os.kill(os.getppid(), signal.SIGKILL), lambda: time.sleep(LONG))
 
 
 # The ends of a provider's life.
@@ -520,3 +528,10 @@ class HostileInstance:
 
 
 hostile_instance = HostileInstance()
+
+
+class Advised(HandbookProvider):
+    """Keeps every MUST, and not the SHOULD about a label's length."""
+
+    def describe(self) -> Any:
+        return {**super().describe(), "label": "A very long label. " * 20}

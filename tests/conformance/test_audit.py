@@ -1,4 +1,4 @@
-"""What code opens is seen, in its own thread and for as long as somebody looks."""
+"""What code opens is seen, in whichever thread, for as long as somebody looks."""
 
 import os
 import socket
@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -44,14 +45,14 @@ def test_what_opens_nothing_is_not_seen() -> None:
     assert seen == []
 
 
-def test_other_threads_and_other_times_are_not_seen() -> None:
-    """Another provider's work is not this one's, and afterwards nobody looks."""
+def test_other_threads_are_seen_and_other_times_are_not() -> None:
+    """A synchronous provider works in a thread; afterwards nobody looks."""
     with watch_io() as seen:
         thread = threading.Thread(target=OPENS["open"])
         thread.start()
         thread.join()
     OPENS["open"]()
-    assert seen == []
+    assert seen == ["open"]
 
 
 def test_looking_twice_shows_each_its_own() -> None:
@@ -69,3 +70,21 @@ def test_an_error_inside_ends_the_look() -> None:
         raise ValueError("inside")
     OPENS["open"]()
     assert seen == []
+
+
+def test_a_thread_that_was_there_before_is_seen() -> None:
+    """A provider's pool works for it as a thread of its own does."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        with watch_io() as seen:
+            pool.submit(OPENS["open"]).result()
+    assert seen == ["open"]
+
+
+def test_a_look_inside_a_look_ends_with_its_own_block() -> None:
+    """Two that have seen the same are not taken for one another."""
+    with watch_io() as outer:
+        with watch_io() as inner:
+            pass
+        OPENS["open"]()
+    assert (outer, inner) == (["open"], [])

@@ -164,12 +164,16 @@ def test_a_thread_that_does_not_end_is_left_behind(no_grace: None) -> None:
 def test_a_thread_that_answers_after_its_loop_is_gone_disturbs_nobody(no_grace: None) -> None:
     """A host may have ended by then."""
     release = threading.Event()
-    asyncio.run(call(release.wait, seconds=0.01))
-    threads = [thread for thread in threading.enumerate() if thread.name == "knowledge-conformance-call"]
+    threads: list[threading.Thread] = []
+
+    def waits() -> None:
+        threads.append(threading.current_thread())
+        release.wait()
+
+    assert asyncio.run(call(waits, seconds=0.05)).hung
     release.set()
-    for thread in threads:
-        thread.join(timeout=10)
-        assert not thread.is_alive()
+    threads[0].join(timeout=10)
+    assert not threads[0].is_alive()
 
 
 def test_a_thread_that_answers_after_it_was_given_up_disturbs_nobody(no_grace: None) -> None:

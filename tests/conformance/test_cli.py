@@ -10,8 +10,17 @@ from doors import SOUND, run
 from knowledge_conformance import cli
 from knowledge_conformance.catalogue import BY_ID, NOT_TESTED
 
+Capture = pytest.CaptureFixture[str]
 
-def test_every_check_is_listed_with_what_is_not_tested(capsys: pytest.CaptureFixture[str]) -> None:
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the script is called."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_check_is_listed_with_what_is_not_tested(capsys: Capture) -> None:
     """By its permanent id."""
     assert cli.main(["checks"]) == 0
     printed = capsys.readouterr().out
@@ -21,21 +30,21 @@ def test_every_check_is_listed_with_what_is_not_tested(capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("name", ["KP-304", "kp-304"])
-def test_a_check_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_is_explained(name: str, capsys: Capture) -> None:
     """However its id is written."""
     assert cli.main(["explain", name]) == 0
     assert capsys.readouterr().out.startswith(f"KP-304: {BY_ID['KP-304'].title}\n")
 
 
 @pytest.mark.parametrize("name", ["KP-999", "", "304", "KP-304\n"])
-def test_an_unknown_check_is_one_line_and_4(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_check_is_one_line_and_4(name: str, capsys: Capture) -> None:
     """With where to find the known ones."""
     assert cli.main(["explain", name]) == 4
     assert capsys.readouterr().err == f"knowledge-kit: there is no check {name!r}; knowledge-kit checks lists them\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["nothing"], ["run", "--nothing"], ["explain"], ["run", SOUND, "--report"]])
-def test_a_wrong_command_line_is_4(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_command_line_is_4(arguments: list[str], capsys: Capture) -> None:
     """As pytest's own; 2 would be taken for an interruption."""
     with pytest.raises(SystemExit) as caught:
         cli.main(arguments)
@@ -43,7 +52,7 @@ def test_a_wrong_command_line_is_4(arguments: list[str], capsys: pytest.CaptureF
     assert capsys.readouterr().err.startswith("usage: knowledge-kit")
 
 
-def test_help_and_version_succeed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_and_version_succeed(capsys: Capture) -> None:
     """With what was asked for on standard output."""
     for option in ("--help", "--version"):
         with pytest.raises(SystemExit) as caught:
@@ -52,20 +61,18 @@ def test_help_and_version_succeed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "knowledge-kit 0." in capsys.readouterr().out
 
 
-def test_a_conformant_provider_is_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_a_conformant_provider_is_0(folder: Path, capsys: Capture) -> None:
     """With one line for each check, the verdict, and the report as JSON where that was asked for."""
-    monkeypatch.chdir(tmp_path)
     assert cli.main(["run", SOUND, "--report", "deep/down/report.json"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == f"knowledge provider {SOUND}"
     assert [line.split()[0] for line in printed if line.startswith("KP-")] == list(BY_ID)
     assert any(line.startswith("  verdict conformant: core") for line in printed)
-    assert json.loads((tmp_path / "deep/down/report.json").read_text())["verdict"] == "conformant"
+    assert json.loads((folder / "deep/down/report.json").read_text())["verdict"] == "conformant"
 
 
-def test_another_provider_is_1_with_each_failure_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_another_provider_is_1_with_each_failure_in_full(folder: Path, capsys: Capture) -> None:
     """Also when the next one conforms: several providers end as the worst of them does."""
-    monkeypatch.chdir(tmp_path)
     assert cli.main(["run", "hostile_providers:exits_describing", SOUND, SOUND]) == 1
     printed = capsys.readouterr().out
     assert printed.count("knowledge provider ") == 2
@@ -73,14 +80,24 @@ def test_another_provider_is_1_with_each_failure_in_full(tmp_path: Path, monkeyp
     assert "saw     the provider's process ended itself with exit status 0" in printed
 
 
-def settings(folder: Path, text: str) -> Path:
+def test_several_reports_are_told_apart_by_their_targets(folder: Path) -> None:
+    """One does not take the place of the other."""
+    settings(folder, "max-calls = 1")
+    assert cli.main(["run", SOUND, "knowledge_fakes.handbook:sync_provider", "--report", "report.json"]) == 1
+    names = {path.name for path in folder.glob("*.json")}
+    assert names == {
+        "report-knowledge_fakes.handbook-provider.json".replace("_", "-"),
+        "report-knowledge_fakes.handbook-sync_provider.json".replace("_", "-"),
+    }
+
+
+def settings(folder: Path, text: str) -> None:
     (folder / "knowledge-conformance.toml").write_text(text)
-    return folder
 
 
-def test_without_a_target_the_settings_name_the_providers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_without_a_target_the_settings_name_the_providers(folder: Path, capsys: Capture) -> None:
     """And everything else that holds for them."""
-    monkeypatch.chdir(settings(tmp_path, f'providers = ["{SOUND}", "{SOUND}"]\nmax-calls = 1'))
+    settings(folder, f'providers = ["{SOUND}", "{SOUND}"]\nmax-calls = 1')
     assert cli.main(["run"]) == 1
     printed = capsys.readouterr().out
     assert printed.count("knowledge provider ") == 1
@@ -98,37 +115,36 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "fragment"), REFUSED.items())
-def test_what_cannot_be_run_is_one_line_and_4(
-    text: str, fragment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_run_is_one_line_and_4(text: str, fragment: str, folder: Path, capsys: Capture) -> None:
     """Nothing else is printed."""
-    monkeypatch.chdir(settings(tmp_path, text))
+    settings(folder, text)
     assert cli.main(["run"]) == 4
     printed = capsys.readouterr()
     assert fragment in printed.err
     assert (printed.err.count("\n"), printed.out) == (1, "")
 
 
-def test_a_report_that_cannot_be_written_is_one_line_and_4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_a_report_that_cannot_be_written_is_one_line_and_4(folder: Path, capsys: Capture) -> None:
     """After everything was printed."""
-    monkeypatch.chdir(settings(tmp_path, "max-calls = 1"))
+    settings(folder, "max-calls = 1")
     assert cli.main(["run", SOUND, "--report", "/proc/nowhere/report.json"]) == 4
     printed = capsys.readouterr()
     assert printed.err.startswith("knowledge-kit: --report: cannot write /proc/nowhere/report.json: ")
     assert "  verdict inconclusive" in printed.out
 
 
-@pytest.mark.parametrize("command", [[str(Path(sys.executable).with_name("knowledge-kit"))], [sys.executable, "-m", "knowledge_conformance.cli"]])  # fmt: skip
-def test_the_script_runs_in_the_folder_where_it_is_called(command: list[str], tmp_path: Path) -> None:
+def test_the_script_runs_in_the_folder_where_it_is_called(tmp_path: Path) -> None:
     """The author's own module is found there, though files beside it are named as the standard library's are."""
     settings(tmp_path, "max-calls = 12")
-    (tmp_path / "mine.py").write_text("from knowledge_fakes.handbook import provider")
+    (tmp_path / "mine.py").write_text("import urllib.request\nfrom knowledge_fakes.handbook import provider")
     for name in ("json", "logging", "asyncio", "http", "queue"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('shadowed')")
-    if command[0] != sys.executable:
-        done = run(tmp_path, [*command, "run", "mine:provider"])
-        assert done.returncode == 1
-        assert "KP-102  passed" in done.stdout
-    else:
-        done = run(tmp_path / "..", [*command, "explain", "KP-101"])
-        assert done.returncode == 0
+    script = Path(sys.executable).with_name("knowledge-kit")
+    done = run(tmp_path, [str(script), "run", "mine:provider"])
+    assert done.returncode == 1
+    assert "KP-102  passed" in done.stdout
+
+
+def test_the_module_is_a_program_too(tmp_path: Path) -> None:
+    """Where scripts are not on the path."""
+    assert run(tmp_path, [sys.executable, "-m", "knowledge_conformance.cli", "explain", "KP-101"]).returncode == 0

@@ -139,15 +139,10 @@ def test_a_check_whose_task_is_cancelled_was_cancelled_by_the_provider() -> None
         assert (result.outcome, result.saw) == (CheckOutcome.FAILED, "the task that called it was cancelled")
 
 
-def test_evidence_is_bounded_and_free_of_declared_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever text they came in with."""
-    monkeypatch.setenv("ACME_KEY", "correct horse battery staple")
-    found = Violation(
-        wanted="x" * 10_000, saw="correct horse battery staple", hint="h", where="at correct horse battery staple"
-    )
-    result = run(raising(found), settings=Settings(secrets=("ACME_KEY", "NOT_SET")))
-    assert len(result.wanted or "") <= EVIDENCE_MAX
-    assert (result.saw, result.where) == ("[redacted]", "at [redacted]")
+def test_evidence_is_bounded() -> None:
+    """Whatever a check puts into it."""
+    result = run(raising(Violation(wanted="x" * 10_000, saw="y" * 10_000, hint="h", where="z" * 10_000)))
+    assert [len(text or "") for text in (result.wanted, result.saw, result.where)] == [EVIDENCE_MAX] * 3
 
 
 def test_a_check_that_was_left_out_says_by_which_limit() -> None:

@@ -177,3 +177,11 @@ def test_an_error_out_of_a_library_names_the_authors_line_or_the_librarys() -> N
     tail = caught.value.__traceback__
     assert tail is not None
     assert " in pydantic" in raised_at(caught.value.with_traceback(tail.tb_next))
+
+
+def test_an_unfinished_model_is_read_as_far_as_it_goes() -> None:
+    """A field that was never set is absent."""
+    result: Any = RetrievalResult
+    source: Any = Source
+    assert as_dict(result.model_construct(id="a")) == {"id": "a", "metadata": {}}
+    assert source_of({"source": source.model_construct(id=3)}) == {"id": 3}

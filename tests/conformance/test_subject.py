@@ -24,8 +24,12 @@ REQUEST = RetrievalRequest(query="release policy", top_k=2)
 SHOWN = "retrieve(RetrievalRequest(query='release policy', top_k=2), context)"
 
 
-async def no_survey(subject: Subject) -> Sequence[Exchange]:
-    raise AssertionError
+class NoSurvey:
+    async def __call__(self, subject: Subject) -> Sequence[Exchange]:
+        raise AssertionError
+
+    def unasked(self, count: int) -> list[RetrievalRequest]:
+        raise AssertionError
 
 
 def subject_of(provider: Any, *, allowed: int = 9, announced: list[Any] | None = None, **settings: Any) -> Subject:
@@ -35,7 +39,7 @@ def subject_of(provider: Any, *, allowed: int = 9, announced: list[Any] | None =
         Settings(**{"timeout": 0.1, **settings}),
         allowed=allowed,
         announce=lambda shown, seconds: told.append((shown, seconds)),
-        surveyor=no_survey,
+        surveyor=NoSurvey(),
     )
 
 
@@ -70,7 +74,6 @@ def test_an_answer_comes_back_with_its_request_and_context(provider: Any) -> Non
     exchange = asyncio.run(ask())
     assert (exchange.request, exchange.count, exchange.error) == (REQUEST, 2, None)
     assert exchange.context.owner_id == DEFAULT_OWNER
-    assert subject.is_async() is isinstance(provider, HandbookProvider)
     assert subject.shown == subject.transcript[-1] == f"{SHOWN} -> 2 results"
 
 

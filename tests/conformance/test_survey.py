@@ -48,13 +48,39 @@ def nothing(_request: RetrievalRequest) -> list[Any]:
     return []
 
 
-def test_the_queries_of_the_settings_are_asked_and_no_others() -> None:
-    """Then the first that was answered again, with the largest and the smallest top_k."""
+@pytest.mark.parametrize("count", [1, 3, 4, 8])
+def test_the_queries_of_the_settings_are_asked_first(count: int) -> None:
+    """Then one that was answered again, with the largest and the smallest top_k, however many queries there are."""
     provider = Provider(found)
-    exchanges = surveyed(provider, queries=("one query", "two queries"))
-    assert provider.asked[:2] == [("one query", 5), ("two queries", 5)]
-    assert provider.asked[-2:] == [("one query", 8), ("one query", 1)]
-    assert len(exchanges) == len(provider.asked)
+    queries = tuple(f"query {at}" for at in range(count))
+    exchanges = surveyed(provider, queries=queries)
+    assert provider.asked[:count] == [(query, 5) for query in queries]
+    assert provider.asked[count : count + 2] == [("query 0", 8), ("query 0", 1)]
+    # Words of the answers only where the settings name few queries.
+    assert len(exchanges) == len(provider.asked) == max(count, QUERIES_WANTED) + 2
+
+
+def test_what_was_never_asked_is_handed_out_once() -> None:
+    """Words of the corpus and other sizes, each only once, whoever asks: a cache cannot have their answers."""
+    provider, survey = Provider(found), Survey()
+
+    async def take() -> list[RetrievalRequest]:
+        subject = subject_of(provider, survey)
+        return [*await subject.unasked(3), *await subject.unasked(4)]
+
+    requests = [(request.query, request.top_k) for request in asyncio.run(take())]
+    assert len({*requests}) == 7
+    assert not {*requests} & {*provider.asked}
+
+
+def test_when_all_was_asked_known_requests_are_asked_again() -> None:
+    """Too few fresh requests are no reason to observe nothing."""
+    provider, survey = Provider(found), Survey()
+
+    async def take() -> list[RetrievalRequest]:
+        return await subject_of(provider, survey).unasked(500)
+
+    assert len(asyncio.run(take())) == 500
 
 
 def test_without_queries_common_words_are_asked_until_enough_are_answered() -> None:
@@ -80,7 +106,7 @@ def test_a_small_corpus_is_asked_in_its_own_words() -> None:
 
     provider = Provider(small)
     exchanges = surveyed(provider)
-    assert [exchange.request.query for exchange in answered(exchanges)][:3] == ["政策", "Approvals", "Rollback"]
+    assert [exchange.request.query for exchange in answered(exchanges)] == ["政策", "政策", "政策", "Approvals", "Rollback"]
 
 
 def test_the_survey_is_made_once() -> None:

@@ -4,29 +4,22 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import PurePosixPath
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+import numpy
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
 
 from knowledge_provider import (
-    RetrievalContext,
-    RetrievalRequest,
     RetrievalResult,
     Source,
     adapting,
-    errors,
 )
-
-numpy = pytest.importorskip("numpy")
 
 SECRET = "hunter2"
 
@@ -174,12 +167,23 @@ def test_prose_around_a_public_link_stays_as_it_is() -> None:
     assert adapting.place_text("(https://docs.example.org/a#b c)", 300) == "(https://docs.example.org/a c)"
 
 
-@pytest.mark.parametrize("text", ["/" * 10**6, "a//" * 10**6, "a:" * 10**6, "http:" * 10**6, "//@/" * 10**6])
-def test_searching_a_long_text_for_links_stays_cheap(text: str) -> None:
-    """Clause 7.4: no text makes it hold the event loop."""
-    start = time.perf_counter()
-    adapting.place_text(text, 500)
-    assert time.perf_counter() - start < 0.25
+def _seconds(text: str) -> float:
+    """The quickest of several, since only slower ones are chance."""
+    taken = []
+    for _ in range(15):
+        start = time.perf_counter()
+        adapting.place_text(text, 500)
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+@pytest.mark.parametrize("part", ["/", "a//", "a:", "http:", "//@/"])
+def test_searching_a_long_text_for_links_stays_cheap(part: str) -> None:
+    """Clause 7.4: no text makes it hold the event loop; what is read of one is bounded, and read in linear time."""
+    short, whole, long = (_seconds((part * size)[:size]) for size in (500, 4000, 1_000_000))
+    # In proportion it would be 8 and 250 times as much, and 64 times if each place were searched to the end.
+    assert whole < 32 * short
+    assert long < 25 * whole
 
 
 # Metadata and numbers
@@ -267,126 +271,3 @@ def test_a_number_is_finite_and_exact_or_none(number: object, plain: float | Non
     read = adapting.plain_number(number)
     assert read == plain
     assert type(read) is type(plain)
-
-
-# Results
-
-
-def test_a_result_takes_its_source_from_the_metadata_and_leaves_those_keys_out() -> None:
-    """``uri_key`` and ``title_key`` become the source, ``left_out`` nothing."""
-    metadata = {"url": "https://docs.example.org/a", "name": "A", "_id": "x", "page": 3}
-    result = adapting.result_of(
-        "text", metadata, {}, vendor_id="i", score=1, uri_key="url", title_key="name", left_out=["_id"]
-    )
-    assert result == RetrievalResult(
-        id="i",
-        content="text",
-        score=1,
-        source=Source(uri="https://docs.example.org/a", title="A"),
-        metadata={"page": 3},
-    )
-
-
-def _result(name: str) -> RetrievalResult:
-    return RetrievalResult(id=name, content=name)
-
-
-def test_usable_stops_at_top_k_and_skips_what_is_none() -> None:
-    """Clause 3.3; nothing beyond the limit is even made."""
-    asked: list[str] = []
-
-    def candidates() -> Iterator[RetrievalResult | None]:
-        for name in ("a", "", "b", "c"):
-            asked.append(name)
-            yield _result(name) if name else None
-
-    assert [result.id for result in adapting.usable(candidates(), 2)] == ["a", "b"]
-    assert asked == ["a", "", "b"]
-
-
-def test_no_candidate_is_no_result_but_none_usable_is_a_failure() -> None:
-    """Clause 5.10: nonsense never looks like an empty answer."""
-    assert adapting.usable([], 3) == []
-    with pytest.raises(errors.KnowledgeInvalidResponseError, match="none of them has what a result needs"):
-        adapting.usable([None, None], 3)
-
-
-# Refusals and failures
-
-
-def _request(**fields: Any) -> RetrievalRequest:
-    return RetrievalRequest(query="q", **fields)
-
-
-def test_filters_are_refused_not_ignored() -> None:
-    """Clause 3.5."""
-    adapting.refuse_filters(_request())
-    with pytest.raises(errors.KnowledgeFiltersUnsupportedError):
-        adapting.refuse_filters(_request(filters={"a": 1}))
-
-
-@pytest.mark.parametrize(("held", "asked", "refused"), [
-    (None, (), False), ("hr", (), False), ("hr", ("hr",), False), ("hr", ("x", "hr"), False),
-    ("hr", ("x",), True), (None, ("hr",), True), ("hr", ("HR",), True),
-])  # fmt: skip
-def test_a_base_that_is_not_held_is_refused(held: str | None, asked: tuple[str, ...], refused: bool) -> None:
-    """Clause 3.4: never another base's content."""
-    request = _request(knowledge_base_ids=asked)
-    if not refused:
-        adapting.refuse_other_bases(request, held)
-        return
-    with pytest.raises(errors.KnowledgeBaseUnknownError):
-        adapting.refuse_other_bases(request, held)
-
-
-def test_the_owners_arguments_come_from_the_context() -> None:
-    """Clause 4.2."""
-    context = RetrievalContext(owner_id="alice")
-    assert adapting.owner_arguments(lambda known: {"filter": known.owner_id}, context) == {"filter": "alice"}
-
-
-def test_no_owner_and_no_arguments_are_refused() -> None:
-    """Clauses 4.3 and 4.4: no restriction at all would search everybody's documents."""
-    with pytest.raises(errors.KnowledgeOwnerRequiredError):
-        adapting.owner_arguments(lambda _: {"filter": 1}, RetrievalContext.model_construct(owner_id=" "))
-    with pytest.raises(errors.KnowledgeFailedError, match="would search everything"):
-        adapting.owner_arguments(lambda _: {}, RetrievalContext(owner_id="alice"))
-
-
-class _HttpError(Exception):
-    def __init__(self, status: int, *, on_response: bool = False, **headers: str) -> None:
-        super().__init__(f"key {SECRET} was refused")
-        self.response = SimpleNamespace(headers={name.replace("_", "-"): value for name, value in headers.items()})
-        (self.response if on_response else self).__dict__["status_code"] = status
-
-
-def _validation_error() -> ValidationError:
-    with pytest.raises(ValidationError) as caught:
-        TypeAdapter(int).validate_python(SECRET)
-    return caught.value
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "retryable", "retry_after"),
-    [
-        (ValueError(SECRET), "knowledge_provider_failed", False, None),
-        (TimeoutError(SECRET), "knowledge_provider_failed", True, None),
-        (_validation_error(), "knowledge_invalid_response", False, None),
-        (ConnectionRefusedError(SECRET), "knowledge_unavailable", True, None),
-        (_HttpError(401), "knowledge_unauthorized", False, None),
-        (_HttpError(403, on_response=True), "knowledge_unauthorized", False, None),
-        (_HttpError(404), "knowledge_provider_failed", False, None),
-        (_HttpError(429, retry_after="7"), "knowledge_rate_limited", True, 7.0),
-        (_HttpError(429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT"), "knowledge_rate_limited", True, None),
-        (_HttpError(429), "knowledge_rate_limited", True, None),
-        (_HttpError(503, on_response=True), "knowledge_unavailable", True, None),
-    ],
-)
-def test_a_vendors_exception_becomes_the_contracts_without_its_text(
-    error: Exception, code: str, retryable: bool, retry_after: float | None
-) -> None:
-    """Clauses 5.10, 6.4 and 7.6: the type is named, the text is not, and a vendor's time-out is not the host's."""
-    made = adapting.failure(error, "Acme")
-    assert (made.code, made.retryable, made.retry_after) == (code, retryable, retry_after)
-    assert f"Acme raised {type(error).__name__}" in str(made)
-    assert SECRET not in str(made)

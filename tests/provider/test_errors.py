@@ -116,6 +116,18 @@ class Trap(Exception):  # noqa: N818 - a stand-in, not an error of ours
         raise RuntimeError("foreign code ran")
 
 
+class Quitting(Exception):  # noqa: N818 - a stand-in, not an error of ours
+    @property
+    def code(self) -> str:
+        raise SystemExit(9)
+
+
+class Interrupting(Exception):  # noqa: N818 - a stand-in, not an error of ours
+    @property
+    def code(self) -> str:
+        raise KeyboardInterrupt
+
+
 class Unhashable(Exception):  # noqa: N818 - a stand-in, not an error of ours
     code: list[str] = []  # noqa: RUF012 - what is tested
 
@@ -129,7 +141,8 @@ def test_a_foreign_error_with_a_known_code_is_read_the_same_way(code: str) -> No
 @pytest.mark.parametrize(
     "error",
     [
-        *(Exception(), KeyboardInterrupt(), SystemExit(1), OSError(2, "x"), UnicodeError(), Trap(), Unhashable()),
+        *(Exception(), KeyboardInterrupt(), SystemExit(1), OSError(2, "x"), UnicodeError()),
+        *(Trap(), Quitting(), Unhashable()),
         *map(coded, ("knowledge_", "KNOWLEDGE_TIMEOUT", "", None, 404, b"knowledge_timeout", Sly("knowledge_timeout"))),
     ],
     ids=lambda error: type(error).__name__,
@@ -137,3 +150,9 @@ def test_a_foreign_error_with_a_known_code_is_read_the_same_way(code: str) -> No
 def test_another_error_has_no_code(error: BaseException) -> None:
     """HTTP status numbers, vendors' own codes and traps mean nothing here, and reading them raises nothing."""
     assert error_code(error) is None
+
+
+def test_an_interrupt_goes_through() -> None:
+    """Ctrl-C is the user's also while a foreign property runs, and one that the property raises looks the same."""
+    with pytest.raises(KeyboardInterrupt):
+        error_code(Interrupting())

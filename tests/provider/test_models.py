@@ -70,17 +70,18 @@ def test_a_label_is_visible_text(label: object) -> None:
 
 
 def test_capabilities_are_booleans_by_name() -> None:
-    """Clause 1.6: unknown names are kept, null is absent, and 1 is not true."""
+    """Clause 1.6: unknown names are kept, null is absent, and 1 is not true. Field case 53: a model is no mapping."""
     assert description(capabilities={"filters": True, "own": False}).capabilities == {"filters": True, "own": False}
     assert description(capabilities=None).capabilities == description().capabilities == {}
-    for wrong in ({"filters": 1}, {"filters": "true"}, {"filters": None}, {5: True}, ["filters"], "filters"):
+    model = Health(status="ready")
+    for wrong in ({"filters": 1}, {"filters": "true"}, {"filters": None}, {5: True}, ["filters"], "filters", model):
         with pytest.raises(ValidationError, match="capabilities"):
             description(capabilities=wrong)
 
 
 @pytest.mark.parametrize("wrap", [dict, OrderedDict, MappingProxyType])
 def test_both_spellings_make_the_same_model(wrap: Any) -> None:
-    """Wire names and Python names; unknown ones mean nothing; a model passes as it is."""
+    """Field case 53: wire names and Python names; unknown ones mean nothing; a model passes as it is."""
     wire = {"protocolVersion": 1, "key": "docs", "label": "Documents", "capabilities": {"scores": True}, "extra": 1}
     python = {"protocol_version": 1, **{name: wire[name] for name in ("key", "label", "capabilities")}}
     model = ProviderDescription.model_validate(wrap(wire))
@@ -136,6 +137,20 @@ def test_other_scores_are_refused(score: object) -> None:
     """Clause 5.4."""
     with pytest.raises(ValidationError, match="score"):
         result(score=score)
+
+
+@pytest.mark.parametrize("base", [int, float])
+def test_a_score_of_a_hostile_number_is_read_as_the_number(base: Any) -> None:
+    """Clause 5.4: nothing that a subclass raises comes out; `model_validate` promises a `ValidationError` at most."""
+
+    def refuse(*_: object) -> Any:
+        raise RuntimeError("foreign code ran")
+
+    hostile = type("Hostile", (base,), dict.fromkeys(("__float__", "__int__", "__eq__", "__lt__", "__index__"), refuse))
+    assert type(result(score=hostile(1)).score) is float
+    assert result(score=hostile(1)).score == 1.0
+    with pytest.raises(ValidationError, match="score"):
+        result(score=hostile("inf") if base is float else hostile(10**400))
 
 
 def test_optional_fields_may_be_null() -> None:

@@ -140,3 +140,28 @@ def test_the_json_schema_has_wire_names() -> None:
     properties = RetrievalRequest.model_json_schema()["properties"]
     assert set(properties) == {"query", "topK", "knowledgeBaseIds", "filters"}
     assert json.loads(request(topK=3).model_dump_json(by_alias=True))["topK"] == 3
+
+
+SENT_BY_A_MODEL: dict[str, list[object]] = {
+    "topK": ["5", 5.0, True, 0, -1, 9, "nan", None],
+    "knowledgeBaseIds": ["None", '["a"]', ["a"] * 20],
+    "query": ["", "   "],
+    "filters": ["{}"],
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(name, value) for name in SENT_BY_A_MODEL for value in SENT_BY_A_MODEL[name]]
+)
+def test_what_models_send_amiss_is_refused(field: str, value: object) -> None:
+    """Field case 47: no value is read as another; True is not 1, and a string is neither a number nor a list.
+
+    This is the request's own rule. Coercing ``topK`` and de-duplicating ids before is a later part, a host.
+    """
+    with pytest.raises(ValidationError, match=field):
+        request(**{field: value})
+
+
+def test_a_huge_query_is_cut() -> None:
+    """Field case 47: a valid request all the same, with the first 500 code points."""
+    assert request(query="x" * 100_000).query == "x" * 500

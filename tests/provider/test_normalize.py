@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -30,6 +30,11 @@ class Lookalike:
 
 class Word(str):
     __slots__ = ()
+
+
+class Unsettled:
+    def __iter__(self) -> NoReturn:
+        raise LookupError
 
 
 class Level(IntEnum):
@@ -185,6 +190,8 @@ def test_allowed_hosts_and_content_size_are_the_callers() -> None:
         ({"max_content_chars": 1.5}, TypeError, "max_content_chars must be an int, .* got float"),
         ({"max_content_chars": -1}, ValueError, "max_content_chars must be 1 or more, .* got 0 or less"),
         ({"allow_hosts": 5}, TypeError, "allow_hosts must be an iterable of host names, .* got int"),
+        ({"allow_hosts": None}, TypeError, "allow_hosts must be an iterable of host names, .* got NoneType"),
+        ({"allow_hosts": Unsettled()}, TypeError, "got Unsettled, which raised LookupError"),
         ({"citations": {}}, TypeError, "citations must be a CitationLedger, .* got dict"),
     ],
 )
@@ -195,7 +202,7 @@ def test_a_wrong_parameter_is_named(options: dict[str, Any], error: type[Excepti
 
 
 def test_a_nul_becomes_a_space_in_every_field() -> None:
-    """A database refuses a NUL, and words must not be glued where one was."""
+    """Field case 43: a database refuses a NUL, and words must not be glued where one was."""
     source = {"id": "a\0b", "title": "a\0b", "locator": "a\0b", "mimeType": "a\0b"}
     result = one(id="a\0b", content="page 1\0page 2", source=source, metadata={"n\0": "v\0w"})
     assert result == {
@@ -208,7 +215,7 @@ def test_a_nul_becomes_a_space_in_every_field() -> None:
 
 
 def test_nested_metadata_is_made_flat_and_bounded() -> None:
-    """Consumers expect flat primitives: the rest goes, order and input stay, and a bool is still a bool."""
+    """Field case 49: consumers expect flat primitives; the rest goes, order and input stay, and a bool is a bool."""
     metadata: dict[str, Any] = {
         "links": [{"text": "Git", "url": "#git"}],
         "a": {"b": {"c": 1}},
@@ -235,7 +242,10 @@ def test_nested_metadata_is_made_flat_and_bounded() -> None:
 
 
 def test_equal_text_is_not_a_duplicate_and_the_first_of_an_id_stays() -> None:
-    """Two documents with the same text both live; a lower copy of an id overwrites neither score nor source."""
+    """Field case 51: two documents with the same text both live; a later copy of an id overwrites nothing.
+
+    This is one provider's answer. Keeping the ids of several apart is a later part, a composite.
+    """
     first = {"id": "1", "content": "Same", "score": 0.95, "source": {"title": "A"}}
     second = {"id": "2", "content": "Same", "score": 0.2, "source": {"title": "B"}}
     assert normalized([first, second, {"id": " 1", "content": "Other", "score": 0.99}])["results"] == [first, second]
@@ -247,10 +257,27 @@ def mapping(items: list[object]) -> dict[str, object]:
 
 @pytest.mark.parametrize("wrap", [list[object], tuple[object, ...], mapping])
 def test_models_and_dicts_become_the_same_and_lookalikes_nothing(wrap: Callable[[list[object]], object]) -> None:
-    """One conversion path: the contract's model or a dict; any other object is dropped and none leaks."""
+    """Field case 53: one way in, the contract's model or a dict; any other object is dropped and none leaks."""
     fields: dict[str, Any] = {"id": "a", "content": "text", "score": 0.5, "metadata": {"k": 1}}
     model = RetrievalResult(**fields, source=Source(id="d", mime_type="text/plain"))
     plain = {**fields, "source": {"id": "d", "mime_type": "text/plain"}}
     strangers = [Lookalike(**fields), SimpleNamespace(**fields), Health(status="ready"), [fields], "text"]
     assert normalized(wrap([*strangers, model])) == normalized(wrap([*strangers, plain]))
     assert normalized(wrap([*strangers, model]))["results"] == [plain]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://b.s3.example.com/x.pdf?X-Amz-Credential=A&X-Amz-Signature=SECRET",
+        "https://a.blob.example.com/x?sv=2022&sp=rl&sig=SECRET%3D",
+        "https://oauth2:SECRET@git.example.com/o/r",
+        "https://SECRET@git.example.com/o/r.git",
+    ],
+)
+def test_a_link_that_grants_access_goes_and_its_passage_stays(uri: str) -> None:
+    """Field cases 65 and 67: the token is nowhere in the outcome, its citations included."""
+    outcome = normalized([{"id": "a", "content": "text", "source": {"title": "T", "uri": uri}, "url": uri}])
+    assert outcome["results"] == [{"id": "a", "content": "text", "source": {"title": "T"}}]
+    assert outcome["citations"] == []
+    assert "SECRET" not in json.dumps(outcome)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knowledge_provider import text as text_module
-from knowledge_provider.text import content_text, finite_number, has_surrogate, is_a, is_blank, short_text
+from knowledge_provider.text import class_name, content_text, finite_number, has_surrogate, is_a, is_blank, short_text
 
 quick = settings(deadline=None, max_examples=200)
 
@@ -289,3 +289,9 @@ def test_is_a_believes_the_type_and_not_the_value() -> None:
     assert not is_a([], Registry)
     assert is_a(hostile(str)("x"), str)
     assert is_a(True, int)
+
+
+def test_a_class_is_named_without_being_asked() -> None:
+    """A metaclass may put anything in the place of a name, and a name may be a string of its own kind."""
+    meta: Any = type("Meta", (type,), {"__name__": 5})
+    assert class_name(meta(hostile(str)("Odd"), (), {})()) == "Odd"

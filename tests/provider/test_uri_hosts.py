@@ -1,5 +1,6 @@
 """Which host names are public, and which hosts an owner may add."""
 
+from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -91,6 +92,23 @@ def test_an_entry_that_is_no_text_matches_nothing() -> None:
     entries: Any = [None, 5, object(), "\ud800", "wiki"]
     assert public_uri("http://wiki/", allow_hosts=entries) == "http://wiki/"
     assert public_uri("http://other/", allow_hosts=entries) is None
+
+
+def _failing() -> Iterator[str]:
+    yield "wiki"
+    raise LookupError("the settings are gone")
+
+
+@pytest.mark.parametrize("ask", [public_uri, uri_fault])
+@pytest.mark.parametrize("value", ["http://wiki/", "https://example.com/", "ftp://x", "no link", None])
+def test_a_wrong_parameter_is_said_for_every_value_alike(ask: Callable[..., object], value: object) -> None:
+    """Or the mistake would show with the first private host, long after it was made; the cause is kept."""
+    for wrong in (None, 5, object()):
+        with pytest.raises(TypeError, match=f"allow_hosts must be an iterable .* got {type(wrong).__name__}"):
+            ask(value, allow_hosts=wrong)
+    with pytest.raises(TypeError, match="got generator, which raised LookupError") as caught:
+        ask(value, allow_hosts=_failing())
+    assert isinstance(caught.value.__cause__, LookupError)
 
 
 # Spellings ------------------------------------------------------------

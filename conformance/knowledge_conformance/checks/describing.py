@@ -1,15 +1,22 @@
 """Clauses 1.7 and 1.8: how ``describe()`` behaves when it is called again. What it says is ``identity``'s matter."""
 
+import contextlib
 import time
-from typing import Final
+from typing import Any, Final
+
+from pydantic import BaseModel
 
 from knowledge_conformance.audit import watch_io
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.plain import plain
+from knowledge_conformance.checks.identity import entries, is_mapping
+from knowledge_conformance.plain import Plain, is_exactly, plain
 from knowledge_conformance.subject import Subject
 from knowledge_provider import limits
+from knowledge_provider.text import is_a
 
 _TIMED_CALLS: Final = 3
+_DEPTH_MAX: Final = 4
+_SCRIBBLE: Final = "changed by the caller"
 
 
 # Clause 1.7
@@ -20,10 +27,10 @@ async def description_is_stable(subject: Subject) -> None:
     Hosts cache it or ask again as they like; a shared dictionary would let one caller change what others see.
     """
     first = await subject.describe()
-    before = plain(first)
+    before = _picture(first)
     _scribble(first)
     for _ in range(2):
-        if plain(await subject.describe()) != before:
+        if _picture(await subject.describe()) != before:
             raise Violation(
                 wanted="the same description again",
                 saw="a different one, after the caller had changed the first answer",
@@ -32,12 +39,44 @@ async def description_is_stable(subject: Subject) -> None:
         subject.observe()
 
 
-def _scribble(answer: object) -> None:
-    if not isinstance(answer, dict):
-        return
-    for value in list(dict.values(answer)):
-        _scribble(value)
-    dict.update(answer, dict.fromkeys(list(answer), "changed by the caller"), added="by the caller")
+def _picture(answer: object) -> Plain:
+    return plain(_opened(answer))
+
+
+def _opened(value: object, depth: int = _DEPTH_MAX) -> object:
+    """The value with each mapping and model in it, of whatever type, as a dictionary that can be compared."""
+    if depth == 0:
+        return value
+    if _has_entries(value):
+        return {name: _opened(held, depth - 1) for name, held in entries(value).items()}
+    return [_opened(held, depth - 1) for held in _items(value)] if is_exactly(value, list, tuple) else value
+
+
+def _has_entries(value: object) -> bool:
+    return is_a(value, BaseModel) or is_mapping(value)
+
+
+def _items(value: Any) -> list[Any]:
+    return list(value) if is_exactly(value, list, tuple) else []
+
+
+def _scribble(value: Any, depth: int = _DEPTH_MAX) -> None:
+    """Change whatever a caller could change, all the way down; what cannot be changed is none the worse for it."""
+    fields = entries(value) if _has_entries(value) else {}
+    for held in (*fields.values(), *_items(value)) if depth else ():
+        _scribble(held, depth - 1)
+    for name in (*fields, _SCRIBBLE) if _has_entries(value) else ():
+        with contextlib.suppress(BaseException):  # a mapping is the provider's code, and a frozen one refuses
+            _put(value, name)
+    if is_exactly(value, list):
+        value.append(_SCRIBBLE)
+
+
+def _put(value: Any, name: Any) -> None:
+    if is_a(value, BaseModel):
+        setattr(value, name, _SCRIBBLE)
+    else:
+        value[name] = _SCRIBBLE
 
 
 # Clause 1.8

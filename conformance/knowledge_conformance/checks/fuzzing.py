@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from knowledge_conformance.calls import Raised, in_thread
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.exchange import Exchange, raised_at, show_request
-from knowledge_conformance.render import show_error
+from knowledge_conformance.checks.requests import accepted
+from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import OutOfCallsError, Subject
 
@@ -44,24 +46,20 @@ async def generated_requests_are_answered(subject: Subject) -> None:
         attempt = asyncio.run_coroutine_threadsafe(subject.attempt(request), loop)
         try:
             _judge(attempt.result(), judges)
-            subject.observe()
         except OutOfCallsError:
             raise _EnoughError from None
         except Violation as violation:
             found.append(violation)
             raise
+        subject.observe()
 
-    try:
-        await asyncio.to_thread(each_request, examine, examples=subject.settings.examples, seed=subject.settings.seed)
-    except _EnoughError:
-        if not found:
-            raise OutOfCallsError from None
-    except Exception:
-        if not found:
-            raise
+    run = partial(each_request, examine, examples=subject.settings.examples, seed=subject.settings.seed)
+    ended = await in_thread(run)
     if found:
         # The last one is the smallest: Hypothesis only tries requests that are smaller than the smallest failing one.
         raise found[-1]
+    if isinstance(ended, Raised):
+        raise OutOfCallsError if isinstance(ended.error, _EnoughError) else ended.error
 
 
 async def _held_by_ordinary_answers(subject: Subject) -> Sequence[Check]:
@@ -82,13 +80,7 @@ def _keeps(candidate: Check, exchange: Exchange) -> bool:
 
 
 def _judge(exchange: Exchange, judges: Sequence[Check]) -> None:
-    if exchange.error is not None:
-        raise Violation(
-            wanted="an answer, if only an empty one",
-            saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
-            hint="pass the query to the back end as data: quote or escape it, or search for its words",
-            where=show_request(exchange.request),
-        )
+    accepted(exchange)
     for candidate in judges:
         try:
             if candidate.judge is not None:

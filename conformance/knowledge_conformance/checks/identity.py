@@ -3,14 +3,18 @@
 import inspect
 import re
 from collections.abc import Mapping
+from types import CoroutineType
 from typing import Any, Final
+
+from pydantic import BaseModel
 
 from knowledge_conformance import calls
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.render import show
+from knowledge_conformance.plain import copied, is_exactly, model_fields
+from knowledge_conformance.render import show, show_error
 from knowledge_conformance.subject import Subject
 from knowledge_provider import PROTOCOL_VERSION, ProviderDescription, limits
-from knowledge_provider.text import is_blank
+from knowledge_provider.text import is_a, is_blank
 
 _KEY: Final = re.compile(r"[a-z0-9-]+")
 _SPELLINGS: Final = {"protocolVersion": "protocol_version"}
@@ -52,12 +56,13 @@ def _takes(method: Any, name: str, count: int) -> None:
     except TypeError as error:
         raise Violation(
             wanted=f"{name} to take {count} positional arguments",
-            saw=f"a signature that does not ({error})",
+            saw=f"a signature that does not ({show_error(error)})",
             hint="hosts pass the request and the context by position, and nothing else",
             where=f"provider.{name}",
         ) from None
-    except ValueError:
-        return  # a builtin without a signature: calling it will tell
+    except BaseException:
+        # A builtin without a signature, or a ``__signature__`` of the provider's that raises: calling it will tell.
+        return
 
 
 # Clause 1.2
@@ -67,7 +72,7 @@ async def describes_itself(subject: Subject) -> None:
 
     A host reads the description while it composes itself, where nothing can be awaited.
     """
-    if calls.is_async(subject.provider.describe):
+    if calls.is_async(subject.member("describe")):
         raise Violation(
             wanted="a plain method",
             saw="a coroutine function",
@@ -75,9 +80,9 @@ async def describes_itself(subject: Subject) -> None:
             where="describe",
         )
     answer = await subject.describe()
-    if inspect.iscoroutine(answer):
+    if is_a(answer, CoroutineType):
         answer.close()
-    if not isinstance(answer, Mapping | ProviderDescription):
+    if not (is_mapping(answer) or is_a(answer, ProviderDescription)):
         raise Violation(
             wanted="a mapping or a ProviderDescription",
             saw=show(answer),
@@ -88,8 +93,7 @@ async def describes_itself(subject: Subject) -> None:
 
 async def description(subject: Subject) -> dict[str, Any]:
     """What the provider says it is, by wire name; null fields are absent."""
-    answer = await subject.describe()
-    fields = answer.__dict__ if isinstance(answer, ProviderDescription) else _entries(answer)
+    fields = entries(await subject.describe())
     return {_wire_name(name): value for name, value in fields.items() if type(name) is str and value is not None}
 
 
@@ -97,10 +101,19 @@ def _wire_name(name: str) -> str:
     return next((wire for wire, python in _SPELLINGS.items() if python == name), name)
 
 
-def _entries(answer: Mapping[Any, Any]) -> dict[Any, Any]:
+def is_mapping(answer: object) -> bool:
+    """Whether the type, and not the object, says that it is a mapping of any kind."""
     try:
-        return dict(answer)
-    except Exception as error:
+        return issubclass(type(answer), Mapping)
+    except BaseException:  # a metaclass is the provider's code
+        return False
+
+
+def entries(answer: Any) -> dict[Any, Any]:
+    """What a mapping or a model holds, as a dictionary of the caller's own; raises ``Violation`` where it cannot."""
+    try:
+        return dict(model_fields(answer) if is_a(answer, BaseModel) else answer)
+    except BaseException as error:  # a mapping is the provider's code
         raise Violation(
             wanted="a mapping that can be read", saw=show(answer), hint="answer a plain dict", where="describe()"
         ) from error
@@ -109,7 +122,8 @@ def _entries(answer: Mapping[Any, Any]) -> dict[Any, Any]:
 async def claims(subject: Subject, capability: str) -> bool:
     """Whether the description claims a capability; costs one call."""
     capabilities = (await description(subject)).get("capabilities")
-    return isinstance(capabilities, dict) and dict.get(capabilities, capability) is True
+    named = list(dict.items(capabilities)) if is_a(capabilities, dict) else []
+    return any(copied(name) == capability and value is True for name, value in named)
 
 
 # Clause 1.3
@@ -121,7 +135,7 @@ async def protocol_version_is_one(subject: Subject) -> None:
     same number; True and "1" are not.
     """
     version = (await description(subject)).get("protocolVersion")
-    if type(version) not in (int, float) or version != PROTOCOL_VERSION:
+    if not is_exactly(version, int, float) or version != PROTOCOL_VERSION:
         raise Violation(
             wanted="protocolVersion 1",
             saw="nothing" if version is None else show(version),
@@ -218,7 +232,7 @@ def _at_most(name: str, text: str, limit: int) -> None:
 
 async def _capabilities(subject: Subject) -> dict[Any, Any]:
     capabilities: dict[Any, Any] = (await description(subject)).get("capabilities", {})
-    flat = isinstance(capabilities, dict)
+    flat = is_a(capabilities, dict)
     if not flat or any(type(name) is not str or type(value) is not bool for name, value in dict.items(capabilities)):
         raise Violation(
             wanted="a mapping of names to booleans",
@@ -247,7 +261,7 @@ async def capabilities_are_few(subject: Subject) -> None:
 
     It is a description, not a place for settings.
     """
-    count = len(await _capabilities(subject))
+    count = dict.__len__(await _capabilities(subject))
     if count > limits.CAPABILITIES_MAX:
         raise Violation(
             wanted=f"at most {limits.CAPABILITIES_MAX} capabilities",

@@ -5,12 +5,14 @@ from typing import Any, Final
 from knowledge_conformance.calls import Ending
 from knowledge_conformance.check import Check, Inapplicable, Inconclusive, Level, Violation, check
 from knowledge_conformance.exchange import as_dict
+from knowledge_conformance.plain import copied, model_fields
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import answered
 from knowledge_provider import Health, RetrievalRequest, limits
+from knowledge_provider.text import is_a
 
-_STATUSES: Final = ("ready", "unconfigured", "degraded", "unavailable")
+_HEALTH_STATUSES: Final = ("ready", "unconfigured", "degraded", "unavailable")
 
 
 async def _health(subject: Subject) -> Ending:
@@ -22,10 +24,10 @@ async def _health(subject: Subject) -> Ending:
 async def _report(subject: Subject) -> dict[str, Any]:
     ending = await _health(subject)
     report = ending.value
-    fields = dict(report.__dict__) if isinstance(report, Health) else as_dict(report)
-    if fields is None or fields.get("status") not in _STATUSES:
+    fields = model_fields(report) if is_a(report, Health) else as_dict(report)
+    if fields is None or copied(fields.get("status")) not in _HEALTH_STATUSES:
         raise Violation(
-            wanted=f"a mapping whose status is one of {', '.join(_STATUSES)}",
+            wanted=f"a mapping whose status is one of {', '.join(_HEALTH_STATUSES)}",
             saw=show(report) if fields is None else f"status {show(fields.get('status'))}",
             hint="return {'status': 'ready'}",
             where="health()",

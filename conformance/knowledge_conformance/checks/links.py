@@ -1,31 +1,25 @@
 """Section 6 of the contract as far as answers show it: links and the credentials in them. Makes no calls itself."""
 
+import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from knowledge_conformance.check import Check, Inapplicable, Level, Violation, answer_check, check
 from knowledge_conformance.checks.identity import claims
-from knowledge_conformance.exchange import Exchange, as_dict
+from knowledge_conformance.exchange import Exchange, place, source_of
+from knowledge_conformance.parts import Path, parts_of, show_path
+from knowledge_conformance.plain import copied
 from knowledge_conformance.subject import Subject
-from knowledge_provider import Source, public_uri
-from knowledge_provider.uris import uri_fault
+from knowledge_provider import UriFault, public_uri, uri_fault
 
-
-def _fields(value: object) -> dict[str, Any]:
-    return as_dict(value.__dict__ if isinstance(value, Source) else value) or {}
-
-
-def _links(entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every string of a result that is read as a place: all of the source, url, and whole metadata values."""
-    places = {
-        "": {name: entry.get(name) for name in ("url", "uri")},
-        "source.": _fields(entry.get("source")),
-        "metadata.": _fields(entry.get("metadata")),
-    }
-    for prefix, fields in places.items():
-        for name, value in fields.items():
-            if isinstance(value, str) and (name in ("uri", "url") or ":" in value):
-                yield prefix + name, str.__str__(value)
+_LINK_NAMES: Final = ("uri", "url", "link", "href")
+_CONTENT: Final = ("content", "text")
+# Where one link in a text ends, also when the next one follows after a comma alone.
+_BETWEEN: Final = re.compile(r"[\s<>\"]+|[,;](?=(?:[a-z][a-z0-9+.-]{0,30}:){0,3}[/\\]{2})", re.IGNORECASE)
+# With a scheme (wrapped ones too), HTTP as browsers read it, or none; bounded, so that a search takes linear time.
+_LINK: Final = re.compile(
+    r"(?:[a-z][a-z0-9+.-]{0,30}:){1,3}[/\\]{2}|(?<![a-z0-9])https?:|(?<![\w:/\\])//", re.IGNORECASE
+)
 
 
 # Clause 6.1; the URI policy, rules 3 and 6
@@ -34,19 +28,42 @@ def no_credential_in_a_link(exchange: Exchange) -> int:
     """No returned URI carries a credential.
 
     A signed link, a user name or a token in a query opens the document to everyone who sees the citation, or hears it
-    read out. Looked at: the source, url, and metadata values that are links. Text inside content is the document's own.
+    read out. Looked at: every string of an answer, links in the midst of a text too. Text inside content is the
+    document's own.
     """
-    for at, entry in exchange.entries:
-        for path, value in _links(entry):
-            fault = uri_fault(value)
-            if fault is not None and fault.is_credential:
-                raise Violation(
-                    wanted="a link without a credential",
-                    saw=f"one that is refused: {fault}",
-                    hint="return the document's plain address, or its key in source.id and source.locator",
-                    where=f"results[{at}].{path} of {exchange}",
-                )
+    for path, part in parts_of(exchange.response):
+        text = None if _is_content(path) else copied(part)
+        fault = _credential(path, text) if text else None
+        if fault is not None:
+            raise Violation(
+                wanted="a link without a credential",
+                saw=f"one that is refused: {fault}",
+                hint="return the document's plain address, or its key in source.id and source.locator",
+                where=place(exchange, show_path(path)),
+            )
     return len(exchange.entries)
+
+
+def _is_content(path: Path) -> bool:
+    """Whether it is the way to a result's own text: content in an item of the answer, or of its results."""
+    if path is None or path[0] is None or copied(path[1]) not in _CONTENT:
+        return False
+    results, at = path[0]
+    return type(at) is int and (results is None or (results[0] is None and copied(results[1]) == "results"))
+
+
+def _credential(path: Path, text: str) -> UriFault | None:
+    named = path is not None and (copied(path[1]) or "").lower().endswith(_LINK_NAMES)
+    found = (uri_fault(link) for link in (*([text] if named else []), *_links(text)))
+    return next((fault for fault in found if fault is not None and fault.is_credential), None)
+
+
+def _links(text: str) -> Iterator[str]:
+    """What reads as a link in a text, from its scheme to the next white space."""
+    for piece in _BETWEEN.split(text):
+        begin = _LINK.search(piece)
+        if begin:
+            yield piece[begin.start() :]
 
 
 # Clause 6.2
@@ -58,8 +75,8 @@ def source_uri_is_public(exchange: Exchange) -> int:
     path, a bucket or an intranet page belongs in source.id and source.locator.
     """
     for at, entry in exchange.entries:
-        uri = _fields(entry.get("source")).get("uri")
-        fault = uri_fault(uri) if isinstance(uri, str) else None
+        uri = copied(source_of(entry).get("uri"))
+        fault = None if uri is None else uri_fault(uri)
         if fault is not None and not fault.is_credential:
             raise Violation(
                 wanted="a public http or https address, or none",
@@ -83,7 +100,7 @@ async def claimed_citations_are_there(subject: Subject) -> None:
     for exchange in await subject.survey():
         for _, entry in exchange.entries:
             results += 1
-            if public_uri(_fields(entry.get("source")).get("uri")) is not None:
+            if public_uri(source_of(entry).get("uri")) is not None:
                 subject.observe(1)
     if results and not subject.observations:
         raise Violation(

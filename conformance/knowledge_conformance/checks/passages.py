@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from knowledge_conformance.check import Check, Inapplicable, Level, Violation, answer_check, check
 from knowledge_conformance.checks.identity import claims
-from knowledge_conformance.exchange import Exchange, place, text_of
-from knowledge_conformance.plain import is_finite
+from knowledge_conformance.exchange import Exchange, as_dict, place, text_of
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
 from knowledge_provider import limits
-from knowledge_provider.text import is_blank, short_text
+from knowledge_provider.text import finite_number, is_blank, short_text
+
+_ALIASES: Final = ("chunkId", "chunk_id", "text", "documentId", "document_id", "title", "mimeType", "mime_type")
 
 
 # Clause 5.2
@@ -24,7 +25,7 @@ def id_and_content_are_there(exchange: Exchange) -> int:
     for at, entry in exchange.entries:
         for name in ("id", "content"):
             value = text_of(entry, name)
-            if not isinstance(value, str) or is_blank(value):
+            if is_blank(value):
                 raise Violation(
                     wanted=f"a string {name} with something visible in it",
                     saw="none" if value is None else show(value),
@@ -60,18 +61,18 @@ def id_and_content_are_bounded(exchange: Exchange) -> int:
 def fields_have_their_names(exchange: Exchange) -> int:
     """The fields have the contract's own names, not the aliases that hosts tolerate.
 
-    chunkId, text, documentId or url are read by some hosts and not by others.
+    chunkId, text, documentId, or a title and url beside the source are read by some hosts and not by others.
     """
-    aliases = ("chunkId", "chunk_id", "text", "documentId", "document_id", "url")
     for at, entry in exchange.entries:
-        source = entry.get("source")
-        used = [name for name in aliases if name in entry and "citation_id" not in entry]
-        used += ["source.url"] if isinstance(source, dict) and dict.get(source, "url") is not None else []
+        used: list[str] = [name for name in _ALIASES if name in entry]
+        # A host's own outcome has a url beside each citation's id (rule N13), and may be an answer again.
+        used += ["url"] if "url" in entry and "citation_id" not in entry else []
+        used += ["source.url"] if "url" in (as_dict(entry.get("source")) or {}) else []
         if used:
             raise Violation(
-                wanted="id, content and source.uri",
+                wanted="id, content, and a source with id, title, uri and mime_type",
                 saw=f"the aliases {', '.join(used)}",
-                hint="rename them: id, content, source.id, source.title, source.uri",
+                hint="rename them: id, content, source.id, source.title, source.uri, source.mime_type",
                 where=place(exchange, f"results[{at}]"),
             )
     return len(exchange.entries)
@@ -110,8 +111,7 @@ def scores_are_numbers(exchange: Exchange) -> int:
     A bool, a string, NaN or an infinity cannot be compared, and NaN is not JSON.
     """
     for at, score in _scores(exchange):
-        real = isinstance(score, int | float) and not isinstance(score, bool)
-        if not real or not is_finite(score):
+        if finite_number(score) is None:
             raise Violation(
                 wanted="a finite number, or no score",
                 saw=show(score),
@@ -149,8 +149,8 @@ def scores_never_increase(exchange: Exchange) -> int:
 
     Higher is better and the order is the ranking, so a rising score is a distance, or the list is not sorted.
     """
-    scores = [score for _, score in _scores(exchange)]
-    for before, after in pairwise(scores):
+    scores = (finite_number(score) for _, score in _scores(exchange))
+    for before, after in pairwise(score for score in scores if score is not None):
         if after > before:
             raise Violation(
                 wanted="each score at most the one before",

@@ -1,76 +1,55 @@
 """Clauses 5.7 and 5.8: plain data and clean text, all the way down. Runs no code of what it looks at."""
 
 import re
-from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from knowledge_conformance.check import Check, Level, Violation, answer_check
 from knowledge_conformance.exchange import Exchange, place
+from knowledge_conformance.parts import MODELS, parts_of, show_path
+from knowledge_conformance.plain import copied, is_exactly
 from knowledge_conformance.render import show
-from knowledge_provider import RetrievalResult, Source
 from knowledge_provider.text import has_surrogate
 
-_NODES_MAX: Final = 20_000
-_STEPS_MAX: Final = 8
+_VECTOR_MIN: Final = 64
+"""The length from which a list of numbers is taken for a vector: embeddings are longer, and little else is."""
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_Path = tuple[Any, object] | None
-"""How to get to a value: the path of what holds it, and its key or place in there."""
-_PLAIN: Final = (str, int, float, bool, type(None))
+_PLAIN: Final = (str, int, float, bool, type(None), list, tuple, dict, *MODELS)
 
 
 # Clause 5.7
 @answer_check("KP-513", clause="5.7", level=Level.MUST, needs=("KP-501",))
 def answer_is_plain_data(exchange: Exchange) -> int:
-    """An answer is plain data by exact type, all the way down.
+    """An answer is plain data by exact type, all the way down, without embedding vectors.
 
     JSON types and the contract's models only. A vendor's object, a subclass such as numpy.float64, Decimal, datetime,
-    bytes or a generator breaks the first host that logs, caches or serialises the answer.
+    bytes or a generator breaks the first host that logs, caches or serialises the answer. A list of 64 numbers or more
+    is taken for a vector: it costs more than the whole rest of an answer, and nobody reads it.
     """
-    for path, node in _nodes(exchange.response):
-        if type(node) not in (*_PLAIN, list, tuple, dict, RetrievalResult, Source):
+    for path, part in parts_of(exchange.response):
+        if not is_exactly(part, *_PLAIN):
             raise Violation(
                 wanted="plain data: dict, list, str, int, float, bool and None, of exactly these types",
-                saw=show(node),
+                saw=show(part),
                 hint="convert at the boundary: float(score), str(id), value.isoformat()",
-                where=place(exchange, _shown(path)),
+                where=place(exchange, show_path(path)),
+            )
+        if _is_vector(part):
+            raise Violation(
+                wanted="no embedding vector",
+                saw=f"a list of numbers: {show(part)}",
+                hint="ask the back end for no vectors, or drop them where its records are translated",
+                where=place(exchange, show_path(path)),
             )
     return max(1, len(exchange.items))
 
 
-def _nodes(root: object) -> Iterator[tuple[_Path, object]]:
-    """Every value in an answer with its path, without the values' own code; bounded, and safe for cycles."""
-    waiting: list[tuple[_Path, object]] = [(None, root)]
-    seen: set[int] = set()
-    for _ in range(_NODES_MAX):
-        if not waiting:
-            return
-        path, node = waiting.pop()
-        yield path, node
-        if id(node) not in seen:
-            seen.add(id(node))
-            waiting.extend(reversed(list(_parts(path, node))))
-
-
-def _parts(path: _Path, node: object) -> Iterator[tuple[_Path, object]]:
-    if type(node) in (RetrievalResult, Source):
-        node = {name: value for name, value in node.__dict__.items() if value is not None}
-    if type(node) is dict:
-        for key, value in islice(node.items(), _NODES_MAX):
-            yield (path, "key"), key
-            yield (path, key), value
-    elif type(node) in (list, tuple):
-        yield from (((path, at), item) for at, item in enumerate(islice(node, _NODES_MAX)))  # type: ignore[call-overload] # exact type
-
-
-def _shown(path: _Path) -> str:
-    # Only for the one place that is shown: there are thousands in a large answer.
-    steps: list[str] = []
-    while path is not None:
-        path, step = path
-        steps.append(f"[{show(step, limit=40)}]")
-    outer = steps[::-1]
-    return "answer" + "".join(outer[:_STEPS_MAX]) + ("…" if len(outer) > _STEPS_MAX else "")
+def _is_vector(part: object) -> bool:
+    # By its beginning, so that the longest one takes no time.
+    if not is_exactly(part, list, tuple):
+        return False
+    head = tuple(islice(part, _VECTOR_MIN))  # type: ignore[call-overload] # the exact types were just looked at
+    return len(head) == _VECTOR_MIN and all(is_exactly(item, int, float) for item in head)
 
 
 # Clause 5.8
@@ -80,13 +59,13 @@ def no_lone_surrogate(exchange: Exchange) -> int:
 
     It cannot be written as UTF-8, so the whole answer is lost where it is sent or stored.
     """
-    for path, node in _nodes(exchange.response):
-        if isinstance(node, str) and has_surrogate(node):
+    for path, part in parts_of(exchange.response):
+        if has_surrogate(part):
             raise Violation(
                 wanted="text that can be written as UTF-8",
                 saw="a lone surrogate (half of a character outside the basic plane)",
                 hint="cut text between code points, and decode with errors='replace'",
-                where=place(exchange, _shown(path)),
+                where=place(exchange, show_path(path)),
             )
     return max(1, len(exchange.items))
 
@@ -98,21 +77,16 @@ def no_control_character(exchange: Exchange) -> int:
 
     NUL breaks databases, escape sequences rewrite terminals; a host turns them into spaces.
     """
-    for path, node in _nodes(exchange.response):
-        bad = _control(node) if isinstance(node, str) else None
+    for path, part in parts_of(exchange.response):
+        bad = _CONTROL.search(copied(part) or "")
         if bad is not None:
             raise Violation(
                 wanted="no control character but tab and newline",
-                saw=f"U+{ord(bad):04X}",
+                saw=f"U+{ord(bad.group()):04X}",
                 hint="replace control characters by spaces where the text is extracted",
-                where=place(exchange, _shown(path)),
+                where=place(exchange, show_path(path)),
             )
     return max(1, len(exchange.items))
-
-
-def _control(text: str) -> str | None:
-    found = _CONTROL.search(text)
-    return found.group() if found else None
 
 
 CHECKS: Final[tuple[Check, ...]] = (

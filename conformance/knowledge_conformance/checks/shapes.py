@@ -1,13 +1,16 @@
 """Clauses 5.1 and 5.11: the shape of an answer. Knows lists and mappings, nothing of what a result says."""
 
-from typing import Final
+from typing import Any, Final
 
 from knowledge_conformance.check import Check, Inapplicable, Level, Violation, answer_check, check
 from knowledge_conformance.exchange import Exchange, as_dict, place, results_of
+from knowledge_conformance.plain import copied, model_fields
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
+from knowledge_provider import SourceReport
+from knowledge_provider.text import is_a, is_blank
 
-_STATUSES: Final = ("hit", "no_hit", "ignored", "failed")
+_REPORT_STATUSES: Final = ("hit", "no_hit", "ignored", "failed")
 
 
 # Clause 5.1
@@ -19,7 +22,11 @@ def answer_is_a_list(exchange: Exchange) -> int:
     """
     if results_of(exchange.response) is None:
         held = exchange.response
-        saw = f"a mapping whose results are {show(dict.get(held, 'results'))}" if isinstance(held, dict) else show(held)
+        saw = (
+            f"a mapping whose results are {show((as_dict(held) or {}).get('results'))}"
+            if is_a(held, dict)
+            else show(held)
+        )
         raise Violation(
             wanted="a list or tuple of results, or {'results': [...]}",
             saw=saw,
@@ -60,19 +67,39 @@ async def source_reports_are_readable(subject: Subject) -> None:
 
 
 def _readable_reports(exchange: Exchange) -> int:
-    if not isinstance(exchange.response, dict) or dict.get(exchange.response, "sources") is None:
+    held = (as_dict(exchange.response) or {}).get("sources") if is_a(exchange.response, dict) else None
+    if held is None:
         return 0
-    reports = dict.get(exchange.response, "sources")
-    for at, report in enumerate(reports if isinstance(reports, list | tuple) else [reports]):
-        fields = as_dict(report) or {}
-        if not isinstance(fields.get("key"), str) or fields.get("status") not in _STATUSES:
+    for at, report in enumerate(_reports(held)):
+        unreadable = _unreadable(as_dict(model_fields(report) if is_a(report, SourceReport) else report) or {})
+        if unreadable is not None:
             raise Violation(
-                wanted=f"a key, and a status of {', '.join(_STATUSES)}",
+                wanted=unreadable,
                 saw=show(report),
                 hint="report {'key': 'wiki', 'status': 'failed', 'reason': 'timeout', 'count': 0}",
                 where=place(exchange, f"sources[{at}]"),
             )
     return 1
+
+
+def _reports(held: object) -> list[object]:
+    if is_a(held, list):
+        return list.__getitem__(held, slice(None))
+    return list(tuple.__iter__(held)) if is_a(held, tuple) else [held]
+
+
+def _unreadable(report: dict[str, Any]) -> str | None:
+    """What is wanted of a report that it has not, or None."""
+    count = report.get("count", 0)
+    if is_blank(report.get("key")):
+        return "a key that names the back end"
+    if copied(report.get("status")) not in _REPORT_STATUSES:
+        return f"a key, and a status of {', '.join(_REPORT_STATUSES)}"
+    if is_blank(report.get("reason", "none")):
+        return "a reason that is a string, or none"
+    return (
+        None if is_a(count, int) and not is_a(count, bool) and int.__ge__(count, 0) else "a count of results, or none"
+    )
 
 
 CHECKS: Final[tuple[Check, ...]] = (

@@ -4,10 +4,9 @@ from typing import Final
 
 from knowledge_conformance.check import Check, Level, Violation, answer_check
 from knowledge_conformance.exchange import Exchange, place, source_of
-from knowledge_conformance.plain import is_finite
 from knowledge_conformance.render import show
 from knowledge_provider import Source, limits
-from knowledge_provider.text import is_blank
+from knowledge_provider.text import finite_number, is_a, is_blank
 
 _SOURCE_LIMITS: Final = {
     "id": limits.SOURCE_ID_MAX,
@@ -27,7 +26,7 @@ def source_is_strings(exchange: Exchange) -> int:
     """
     for at, entry in exchange.entries:
         source = entry.get("source")
-        if source is not None and not isinstance(source, dict | Source):
+        if source is not None and not (is_a(source, dict) or is_a(source, Source)):
             raise Violation(
                 wanted="a mapping, or none",
                 saw=show(source),
@@ -35,7 +34,7 @@ def source_is_strings(exchange: Exchange) -> int:
                 where=place(exchange, f"results[{at}].source"),
             )
         for name, value in source_of(entry).items():
-            if not isinstance(value, str):
+            if not is_a(value, str):
                 raise Violation(
                     wanted="a string, or null",
                     saw=show(value),
@@ -75,7 +74,7 @@ def metadata_is_flat(exchange: Exchange) -> int:
     for at, entry in exchange.entries:
         where = place(exchange, f"results[{at}].metadata")
         metadata = entry.get("metadata", {})
-        if not isinstance(metadata, dict):
+        if not is_a(metadata, dict):
             raise Violation(wanted="a mapping, or none", saw=show(metadata), hint="return a flat dict", where=where)
         if dict.__len__(metadata) > limits.METADATA_ENTRIES_MAX:
             raise Violation(
@@ -84,7 +83,7 @@ def metadata_is_flat(exchange: Exchange) -> int:
                 hint="keep what a person or a model would use",
                 where=where,
             )
-        for key, value in dict.items(metadata):
+        for key, value in list(dict.items(metadata)):
             if not _is_metadata(key, value):
                 raise Violation(
                     wanted="short string keys with a boolean, a finite number or a string of at most 500 characters",
@@ -96,11 +95,11 @@ def metadata_is_flat(exchange: Exchange) -> int:
 
 
 def _is_metadata(key: object, value: object) -> bool:
-    if not isinstance(key, str) or is_blank(key) or str.__len__(key) > limits.METADATA_KEY_MAX:
+    if not is_a(key, str) or is_blank(key) or str.__len__(key) > limits.METADATA_KEY_MAX:
         return False
-    if isinstance(value, str):
+    if is_a(value, str):
         return str.__len__(value) <= limits.METADATA_TEXT_MAX
-    return isinstance(value, bool) or (isinstance(value, int | float) and is_finite(value))
+    return is_a(value, bool) or finite_number(value) is not None
 
 
 CHECKS: Final[tuple[Check, ...]] = (

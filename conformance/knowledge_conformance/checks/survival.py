@@ -5,7 +5,7 @@ from typing import Any, Final
 from knowledge_conformance.check import Check, Level, Violation, answer_check
 from knowledge_conformance.exchange import Exchange, place, source_of, text_of
 from knowledge_provider import RetrievalResult, normalize_response
-from knowledge_provider.text import content_text, short_text
+from knowledge_provider.text import content_text, is_a, short_text
 
 
 # Clause 5.9
@@ -47,7 +47,7 @@ def _lost(entry: dict[str, Any], result: RetrievalResult) -> str | None:
         if spelled != "uri" and short_text(value, str.__len__(value)) != source.get(spelled, ""):
             return f"source.{name}"
     metadata = entry.get("metadata", {})
-    return "metadata" if isinstance(metadata, dict) and len(result.metadata) != dict.__len__(metadata) else None
+    return "metadata" if is_a(metadata, dict) and len(result.metadata) != dict.__len__(metadata) else None
 
 
 # Clause 5.9

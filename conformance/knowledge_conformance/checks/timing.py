@@ -2,14 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from knowledge_conformance.audit import watch_io
 from knowledge_conformance.calls import GRACE_SECONDS, Raised
 from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation, check
 from knowledge_conformance.checks.requests import MADE_UP_QUERY
-from knowledge_conformance.exchange import Exchange, again, as_dict, raised_at, show_request
+from knowledge_conformance.exchange import Exchange, as_dict, raised_at, show_request
 from knowledge_conformance.plain import Plain, plain
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
@@ -21,13 +22,7 @@ _CANCEL_MOMENTS: Final = (0.0, 0.5, 0.9)
 _LOOP_ATTEMPTS: Final = 3
 _TICK_SECONDS: Final = 0.01
 _DISTINCT_MAX: Final = 8
-
-
-async def _ordinary(subject: Subject) -> RetrievalRequest:
-    known = answered(await subject.survey())
-    if not known:
-        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
-    return again(known[0])
+_KNOWN_MAX: Final = 3
 
 
 # Clause 7.1
@@ -38,21 +33,24 @@ async def cancellation_comes_out(subject: Subject) -> None:
     A caller who interrupts a voice agent waits for it. A provider that swallows the cancellation, or turns it into an
     answer, keeps a dead turn alive. A call that never waits cannot be cancelled.
     """
-    if not subject.is_async():
-        raise Inapplicable("retrieve is synchronous: the host ends the wait and tells its thread through the signal")
-    request = await _ordinary(subject)
-    usual = (await subject.retrieve(request)).seconds
-    for moment in _CANCEL_MOMENTS:
-        if await _cancelled_at(subject, request, usual * moment):
-            subject.observe()
-    if not subject.observations:
-        raise Inapplicable("retrieve never waits, so there is nothing to cancel")
+    first, *others = await subject.unasked(1 + len(_CANCEL_MOMENTS))
+    usual = (await subject.attempt(first)).seconds
+    cancelled = [
+        await _cancelled_at(subject, request, usual * moment)
+        for request, moment in zip(others, _CANCEL_MOMENTS, strict=True)
+    ]
+    if not any(cancelled):
+        raise Inapplicable("retrieve never waits on the event loop; what runs in a thread is left to the host")
+    # One, however many of the moments came in time: that depends on the machine, and a report must not.
+    subject.observe()
 
 
 async def _cancelled_at(subject: Subject, request: RetrievalRequest, seconds: float) -> bool:
     """Whether the call was still waiting after ``seconds``, and was cancelled then; raises ``Violation``."""
     context = subject.context()
-    task = subject.start(request, context)
+    task = await subject.start(request, context)
+    if task is None:
+        return False
     await asyncio.sleep(0)
     if seconds and not task.done():
         await asyncio.wait({task}, timeout=seconds)
@@ -85,7 +83,7 @@ async def a_cancelled_call_starts_nothing(subject: Subject) -> None:
 
     The user has gone on: work that nobody waits for costs money and delays the next turn.
     """
-    request = await _ordinary(subject)
+    (request,) = await subject.unasked(1)
     signal = CancelSignal()
     signal.cancel("cancelled before the call")
     with watch_io() as opened:
@@ -109,19 +107,24 @@ async def the_loop_keeps_running(subject: Subject) -> None:
     The host's other work stands still for as long: a voice stutters, a time-out does not fire. The usual cause is a
     synchronous client inside an async def.
     """
-    await subject.attempt(await _ordinary(subject))
-    for exchange in answered(await subject.survey())[:2]:
-        # The least of a few: a busy machine may hold up one call, a blocking client holds up all.
-        held = [await _held(subject, again(exchange))]
-        while min(held) > limits.LOOP_HELD_SECONDS and len(held) < _LOOP_ATTEMPTS:
-            held.append(await _held(subject, again(exchange)))
-        if min(held) > limits.LOOP_HELD_SECONDS:
-            raise Violation(
-                wanted=f"the event loop to be free again within {limits.LOOP_HELD_SECONDS * 1000:g} ms",
-                saw=f"that it was held for longer in each of {len(held)} calls",
-                hint="use the vendor's async client, or await asyncio.to_thread(...) around the synchronous one",
-            )
-        subject.observe()
+    first, *others = await subject.unasked(1 + _LOOP_ATTEMPTS)
+    await subject.attempt(first)
+    # What was never asked, past any cache, and then what a cache may hold.
+    await _let_go(subject, others)
+    await _let_go(subject, [others[0]] * _LOOP_ATTEMPTS)
+
+
+async def _let_go(subject: Subject, requests: Sequence[RetrievalRequest]) -> None:
+    # The least of a few: a busy machine may hold up one call, a blocking client holds up all.
+    for request in requests:
+        if await _held(subject, request.model_copy(deep=True)) <= limits.LOOP_HELD_SECONDS:
+            subject.observe()
+            return
+    raise Violation(
+        wanted=f"the event loop to be free again within {limits.LOOP_HELD_SECONDS * 1000:g} ms",
+        saw=f"that it was held for longer in each of {len(requests)} calls",
+        hint="use the vendor's async client, or await asyncio.to_thread(...) around the synchronous one",
+    )
 
 
 async def _held(subject: Subject, request: RetrievalRequest) -> float:
@@ -156,24 +159,45 @@ async def answers_are_not_mixed_up(subject: Subject) -> None:
 
     State that a call keeps on the provider belongs to the last caller: one user hears what another asked.
     """
-    alone, again = await _one_after_another(subject)
-    steady = {at for at, answer in enumerate(alone) if again[at] == answer}
-    if len(set(alone)) < 2 or len(steady) < 2:
-        raise Inapplicable("every request gets the same answer, or another one each time: none can be told from others")
-    for at, exchange in await _at_once(subject, len(alone)):
-        answer = _picture(exchange)
+    rounds = await _rounds(subject)
+    known = _known_ids(await subject.survey())
+    for _, exchange in rounds.together:
+        # Against what was answered before anything met: a cache keeps a mixed-up answer, and repeats it.
+        if _is_anothers(exchange, known):
+            raise _mixed_up(exchange)
+    tell = rounds.telling()
+    for at, exchange in rounds.together:
+        answer, alone = tell(exchange), [tell(each) for each in rounds.alone]
         # Nothing is not told from a call that was turned away: that is KP-706's matter. Too many are KP-304's, when
         # the same request gets them alone, too.
-        others = {alone[other] for other in steady} - {alone[at], ()}
         grown = answer != alone[at] and exchange.count > exchange.request.top_k
-        if at in steady and (answer in others or grown):
-            raise Violation(
-                wanted="each call to get its own answer",
-                saw="the answer to another of the calls that ran at the same time",
-                hint="keep a call's state in local variables, not on the provider; one client call for each request",
-                where=str(exchange),
-            )
+        if grown or answer in {*alone} - {alone[at], ()}:
+            raise _mixed_up(exchange)
         subject.observe()
+
+
+def _mixed_up(exchange: Exchange) -> Violation:
+    return Violation(
+        wanted="each call to get its own answer",
+        saw="the answer to another of the calls that ran at the same time",
+        hint="keep a call's state in local variables, not on the provider; one client call for each request",
+        where=str(exchange),
+    )
+
+
+def _known_ids(survey: Sequence[Exchange]) -> dict[str, set[Plain]]:
+    """The ids that each query of the survey found, at its largest size."""
+    largest = sorted(answered(survey), key=lambda exchange: exchange.request.top_k)
+    return {exchange.request.query: {*_ids(exchange)} for exchange in largest}
+
+
+def _is_anothers(exchange: Exchange, known: Mapping[str, set[Plain]]) -> bool:
+    """Whether an answer is no part of what its query found alone, and all of it is part of what another one found."""
+    query = exchange.request.query
+    if query not in known or exchange.error is not None or not exchange.count:
+        return False
+    found = {*_ids(exchange)}
+    return not found <= known[query] and any(found <= ids for other, ids in known.items() if other != query)
 
 
 # Clause 7.5
@@ -183,49 +207,82 @@ async def together_is_as_alone(subject: Subject) -> None:
 
     A provider that fails or thins out its answers under load does so when most people talk to it.
     """
-    alone, again = await _one_after_another(subject)
-    if alone != again:
-        raise Blocked("3.6 has to hold first: the same request gave another answer when it was asked again")
-    for at, exchange in await _at_once(subject, len(alone)):
-        if _picture(exchange) != alone[at]:
+    rounds = await _rounds(subject)
+    try:
+        tell = rounds.telling()
+    except Inconclusive as error:
+        raise Blocked(f"3.6 has to hold first: {error}") from None
+    for at, exchange in rounds.together:
+        if tell(exchange) != tell(rounds.alone[at]):
             raise Violation(
                 wanted="the answer that the same request gets alone",
-                saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}"
-                if exchange.error
-                else "another one",
+                saw=_came(exchange),
                 hint="bound the number of calls inside the provider and let the others wait",
                 where=str(exchange),
             )
         subject.observe()
 
 
-async def _requests(subject: Subject) -> Sequence[RetrievalRequest]:
-    """Requests whose answers can be told apart, as far as the corpus allows: other queries, other sizes, nonsense."""
-    queries = dict.fromkeys(exchange.request.query for exchange in answered(await subject.survey()))
-    found = [RetrievalRequest(query=query, top_k=top_k) for top_k in (5, 1, 2) for query in list(queries)[:3]]
+def _came(exchange: Exchange) -> str:
+    if exchange.error is None:
+        return "another one"
+    return f"raised {show_error(exchange.error)}{raised_at(exchange.error)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rounds:
+    """The same requests at once, each with its place, and then twice one after another."""
+
+    together: Sequence[tuple[int, Exchange]]
+    alone: Sequence[Exchange]
+    again: Sequence[Exchange]
+
+    def telling(self) -> Callable[[Exchange], Plain]:
+        """By what the answers can be told apart: what they say, or their ids where what they say changes each time.
+
+        Raises ``Inapplicable`` where all are equal, and ``Inconclusive`` where they do not hold still.
+        """
+        for tell in (_said, _ids):
+            alone = [tell(exchange) for exchange in self.alone]
+            if alone == [tell(exchange) for exchange in self.again]:
+                if len({*alone}) < 2:
+                    raise Inapplicable("every request gets the same answer, so none can be taken for another")
+                return tell
+        raise Inconclusive(
+            "the same request gave other results when it was asked again, so no answer can be told from another",
+            hint="make the answers of a test the same each time (clause 3.6), as with a fixed seed or corpus",
+        )
+
+
+async def _rounds(subject: Subject) -> _Rounds:
+    known = [exchange.request.query for exchange in answered(await subject.survey())]
+    smaller = [RetrievalRequest(query=query, top_k=3) for query in list(dict.fromkeys(known))[:_KNOWN_MAX]]
+    fresh = await subject.unasked(_DISTINCT_MAX - 1 - len(smaller))
     # Nonsense first: where the last request wins, its empty answer would look like one that was turned away.
-    return [RetrievalRequest(query=MADE_UP_QUERY), *found[: _DISTINCT_MAX - 1]]
+    requests = [RetrievalRequest(query=MADE_UP_QUERY), *fresh, *smaller]
+    places = [at % len(requests) for at in range(subject.settings.concurrency)]
+    # Copies: whether a provider changes a request is KP-308's matter. At once before one after another: afterwards a
+    # cache would answer, and no two calls would meet.
+    together = await asyncio.gather(*(subject.attempt(requests[at].model_copy(deep=True)) for at in places))
+    alone = [await subject.attempt(request.model_copy(deep=True)) for request in requests]
+    again = [await subject.attempt(request.model_copy(deep=True)) for request in requests]
+    return _Rounds(list(zip(places, together, strict=True)), alone, again)
 
 
-async def _one_after_another(subject: Subject) -> tuple[list[Plain], list[Plain]]:
-    requests = await _requests(subject)
-    first = [_picture(await subject.attempt(request)) for request in requests]
-    return first, [_picture(await subject.attempt(request)) for request in requests]
+def _said(exchange: Exchange) -> Plain:
+    return _picture(exchange, "id", "content")
 
 
-async def _at_once(subject: Subject, distinct: int) -> list[tuple[int, Exchange]]:
-    requests = await _requests(subject)
-    places = [at % distinct for at in range(subject.settings.concurrency)]
-    exchanges = await asyncio.gather(*(subject.attempt(requests[at]) for at in places))
-    return list(zip(places, exchanges, strict=True))
+def _ids(exchange: Exchange) -> tuple[Plain, ...]:
+    return _picture(exchange, "id")
 
 
-def _picture(exchange: Exchange) -> Plain:
+def _picture(exchange: Exchange, *names: str) -> tuple[Plain, ...]:
     """Which results came, whatever their order: results of equal score may swap (clause 3.6)."""
     if exchange.error is not None:
         return ("raised", type(exchange.error).__qualname__)
     fields = [as_dict(item) or {} for item in exchange.items]
-    return tuple(sorted((plain((entry.get("id"), entry.get("content"))) for entry in fields), key=repr))
+    return tuple(sorted((plain(tuple(entry.get(name) for name in names)) for entry in fields), key=repr))
 
 
 CHECKS: Final[tuple[Check, ...]] = (

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from knowledge_fakes.faults import answers, identity, lifecycle, links, process, requests, timing
+from knowledge_fakes.faults import answers, identity, lifecycle, links, plainness, process, requests, timing
 from knowledge_fakes.faults._fault import Fault
 
 __all__ = ["FAULTS", "Fault"]
 
-_MODULES: Final = (identity, lifecycle, requests, answers, links, timing, process)
+_MODULES: Final = (identity, lifecycle, requests, answers, plainness, links, timing, process)
 
 FAULTS: Final[Mapping[str, Fault]] = MappingProxyType(
     {name: held for module in _MODULES for name, held in vars(module).items() if isinstance(held, Fault)}

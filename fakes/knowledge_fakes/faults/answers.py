@@ -1,8 +1,7 @@
-"""Mistakes in what an answer looks like; knows section 5 of the contract, no way of catching them."""
+"""Mistakes in what an answer looks like; knows clauses 5.1 to 5.6 of the contract, no way of catching them."""
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -25,14 +24,6 @@ class VendorDocument:
     """What a vendor's client returns: right to read for a person, and nothing that a host knows."""
 
     page_content: str
-
-
-class VendorFloat(float):
-    """A number as array libraries have it: a ``float`` to ``isinstance``, and refused by some encoders."""
-
-
-class VendorText(str):
-    """A text that marks itself as safe for a template."""
 
 
 # Clause 5.1: the container.
@@ -130,6 +121,29 @@ def vendor_field_names(sound: Any) -> Any:
     return with_each(sound, renamed)
 
 
+@fault("KP-505", fragment="the aliases title, mime_type")
+def source_beside_the_result(sound: Any) -> Any:
+    """The document's title and media type stand on the result itself, where only some hosts look for them."""
+    return with_each(sound, lambda row: {**row, "title": "Approvals", "mime_type": "text/markdown"})
+
+
+@fault("KP-505", fragment="the aliases chunkId, text")
+def aliases_beside_a_citation(sound: Any) -> Any:
+    """An outcome of another host is passed on, citation and all, under the vendor's names."""
+
+    def renamed(row: Row) -> Row:
+        rest = {name: value for name, value in row.items() if name not in ("id", "content")}
+        return {
+            "chunkId": row["id"],
+            "text": row["content"],
+            "url": "https://a.example.com/x",
+            "citation_id": "1",
+            **rest,
+        }
+
+    return with_each(sound, renamed)
+
+
 @fault("KP-506", fragment="at places 0 and 1")
 def duplicate_ids(sound: Any) -> Any:
     """Every passage has its document's id, so a host keeps one passage of each document."""
@@ -203,7 +217,7 @@ def overlong_locator(sound: Any) -> Any:
     return with_source(sound, locator="section " + "approvals and their exceptions, " * 12)
 
 
-@fault("KP-512", "KP-516", fragment="'embedding': [")
+@fault("KP-512", "KP-513", "KP-516", fragment="'embedding': [")
 def embedding_in_metadata(sound: Any) -> Any:
     """The passage's vector is left in the metadata, long enough to fill a model's context."""
     return with_metadata(sound, embedding=[0.125] * 1536)
@@ -225,76 +239,3 @@ def summary_in_metadata(sound: Any) -> Any:
 def every_column_in_metadata(sound: Any) -> Any:
     """Each column of the table becomes metadata, the internal ones too."""
     return with_metadata(sound, **{f"column_{number}": number for number in range(20)})
-
-
-# Clauses 5.7 and 5.8: plain data and text.
-
-
-@fault("KP-513", "KP-512", "KP-516", fragment="VendorDocument object")
-def vendor_object_in_metadata(sound: Any) -> Any:
-    """The vendor's own document is kept in the metadata, for later."""
-    return with_metadata(sound, document=VendorDocument("…"))
-
-
-@fault("KP-513", fragment="VendorDocument object")
-def vendor_object_beside_the_result(sound: Any) -> Any:
-    """The vendor's own document rides along in a field that no host reads, until one writes the answer to a log."""
-    return with_each(sound, lambda row: {**row, "raw": VendorDocument("…")})
-
-
-@fault("KP-513", fragment="VendorFloat object")
-def array_library_score(sound: Any) -> Any:
-    """The score is an array library's float, which passes every test but that of an encoder."""
-    return with_each(sound, lambda row: {**row, "score": VendorFloat(0.5)})
-
-
-@fault("KP-513", fragment="VendorText object")
-def marked_up_text(sound: Any) -> Any:
-    """The content is a template engine's subclass of str."""
-    return with_each(sound, lambda row: {**row, "content": VendorText(row["content"])})
-
-
-@fault("KP-513", "KP-512", "KP-516", fragment="datetime.datetime object")
-def date_in_metadata(sound: Any) -> Any:
-    """A date is left as a datetime, which json does not write."""
-    return with_metadata(sound, changed=datetime(2026, 1, 31, tzinfo=UTC))
-
-
-@fault("KP-513", "KP-503", "KP-517", fragment="[0]['content'] of")
-def content_in_bytes(sound: Any) -> Any:
-    """The content is the body of an HTTP response, never decoded."""
-    return with_each(sound, lambda row: {**row, "content": row["content"].encode()})
-
-
-@fault("KP-514", fragment="a lone surrogate")
-def half_a_character(sound: Any) -> Any:
-    """The content is cut between the halves of an emoji, and cannot be written as UTF-8 any more."""
-    return with_each(sound, lambda row: {**row, "content": f"{row['content']} \ud83d"})
-
-
-@fault("KP-515", fragment="U+0000")
-def nul_in_content(sound: Any) -> Any:
-    """The text of a PDF has NUL characters in it, at which a database refuses the whole message."""
-    return with_each(sound, lambda row: {**row, "content": f"{row['content']}\0"})
-
-
-@fault("KP-515", fragment="U+001B")
-def colours_in_content(sound: Any) -> Any:
-    """The text was taken from a terminal, with its escape sequences."""
-    return with_each(sound, lambda row: {**row, "content": f"\x1b[1m{row['content']}\x1b[0m"})
-
-
-# Clauses 5.9 and 5.11: what a host makes of it.
-
-
-@fault("KP-516", fragment="metadata to stay as it is")
-def metadata_keys_that_differ_by_space(sound: Any) -> Any:
-    """Two metadata keys of a spreadsheet differ by a space at the end, and a host keeps one of them."""
-    return with_metadata(sound, **{"Department": "people", "Department ": "finance"})
-
-
-@fault("KP-518", fragment="hit, no_hit, ignored, failed")
-def reports_in_other_words(sound: Any) -> Any:
-    """The report on the stores behind has words of its own, so a host cannot tell that one of them failed."""
-    reports = [{"key": "wiki", "status": "error"}]
-    return answering(sound, lambda answer, _request: {"results": rows_of(answer), "sources": reports})

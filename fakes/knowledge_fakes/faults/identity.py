@@ -6,11 +6,12 @@ import os
 import time
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from knowledge_fakes.faults._changing import Changed, described, describing
 from knowledge_fakes.faults._fault import fault
-from knowledge_provider import RetrievalContext, RetrievalRequest
+from knowledge_provider import ProviderDescription, RetrievalContext, RetrievalRequest
 
 
 @fault("KP-101", fragment="a callable retrieve")
@@ -158,6 +159,22 @@ def shared_capabilities(sound: Any) -> Any:
     """describe() copies its dictionary, but not the one inside it."""
     kept = described(sound)
     return Changed(sound, describe=lambda: dict(kept))
+
+
+@fault("KP-111", fragment="the same description again")
+def counting_description_behind_a_view(sound: Any) -> Any:
+    """The description is a read-only view of a dictionary, and of another one each time."""
+    documents = count(1000)
+    return describing(
+        sound, lambda said: MappingProxyType({**said, "label": f"{said['label']}, {next(documents)} documents"})
+    )
+
+
+@fault("KP-111", fragment="the same description again")
+def shared_model(sound: Any) -> Any:
+    """describe() gives its one frozen model away, and the dictionary inside it is not frozen."""
+    kept = ProviderDescription.model_validate(sound.describe())
+    return Changed(sound, describe=lambda: kept)
 
 
 @fault("KP-111", fragment="the same description again")

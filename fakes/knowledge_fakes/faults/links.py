@@ -5,7 +5,16 @@ Every host, key and token in here is invented.
 
 from typing import Any
 
-from knowledge_fakes.faults._changing import claiming, put_source, with_last, with_metadata, with_source
+from knowledge_fakes.faults._changing import (
+    answering,
+    claiming,
+    put_source,
+    rows_of,
+    with_each,
+    with_last,
+    with_metadata,
+    with_source,
+)
 from knowledge_fakes.faults._fault import fault
 
 _SIGNED = (
@@ -20,22 +29,69 @@ def presigned_link(sound: Any) -> Any:
     return with_source(sound, uri=_SIGNED)
 
 
-@fault("KP-601", "KP-603", fragment="source.uri")
+@fault("KP-601", "KP-603", fragment="['source']['uri']")
 def user_in_a_link(sound: Any) -> Any:
     """The link to the repository holds the token with which it was cloned."""
     return with_source(sound, uri="https://oauth2:glpat-INVENTED@git.example.com/handbook/approvals.md")
 
 
-@fault("KP-601", fragment="metadata.download")
+@fault("KP-601", fragment="['metadata']['download']")
 def token_in_metadata(sound: Any) -> Any:
     """The metadata holds the vendor's download link with its access token."""
     return with_metadata(sound, download="https://files.example.com/handbook.pdf?access_token=INVENTED")
 
 
-@fault("KP-601", fragment="source.id")
+@fault("KP-601", fragment="['source']['id']")
 def connection_string_as_source_id(sound: Any) -> Any:
     """The source's id is the connection string of the database, with the password in it."""
     return with_source(sound, id="postgresql://reader:INVENTED@database.example.com/handbook")
+
+
+@fault("KP-601", fragment="['id'] of")
+def link_as_id(sound: Any) -> Any:
+    """The id is the address from which the page was fetched, with the crawler's user name and password."""
+    return with_each(sound, lambda row: {**row, "id": f"https://crawler:INVENTED@files.example.com/{row['id']}"})
+
+
+@fault("KP-601", "KP-512", "KP-516", fragment="['metadata']['links'][0]")
+def link_in_a_list(sound: Any) -> Any:
+    """The metadata holds a list of further links, one of them with a user name and a password."""
+    return with_metadata(sound, links=["https://crawler:INVENTED@files.example.com/handbook.pdf"])
+
+
+@fault("KP-601", fragment="['metadata']['note']")
+def link_in_a_note(sound: Any) -> Any:
+    """A signed link stands in the midst of a sentence in the metadata."""
+    return with_metadata(sound, note="Updated 12:30. The original (https://files.example.com/a?sig=INVENTED) is kept.")
+
+
+@fault("KP-601", fragment="['metadata']['mirrors']")
+def second_link_in_a_text(sound: Any) -> Any:
+    """A list of links joined by commas has the credential in the second one."""
+    return with_metadata(sound, mirrors="https://a.example.com/x,https://crawler:INVENTED@b.example.com/x")
+
+
+@fault("KP-601", fragment="['link']")
+def link_beside_the_source(sound: Any) -> Any:
+    """The vendor's own field, a link without a host but with an access token, rides along beside the source."""
+    return with_each(sound, lambda row: {**row, "link": "/download?access_token=INVENTED"})
+
+
+@fault("KP-601", fragment="['href']")
+def href_beside_the_source(sound: Any) -> Any:
+    """The vendor's own field, a link with the crawler's password, rides along beside the source."""
+    return with_each(sound, lambda row: {**row, "href": "https://crawler:INVENTED@files.example.com/handbook.pdf"})
+
+
+@fault("KP-601", fragment="['sources'][0]['reason']")
+def connection_string_in_a_report(sound: Any) -> Any:
+    """The report on the stores behind quotes a driver's error, with the connection string in it."""
+    report = {
+        "key": "wiki",
+        "status": "failed",
+        "reason": "no route to postgresql://reader:INVENTED@db.example.com/wiki",
+    }
+    return answering(sound, lambda answer, _request: {"results": rows_of(answer), "sources": [report]})
 
 
 @fault("KP-602", "KP-603", fragment="a public http or https address")

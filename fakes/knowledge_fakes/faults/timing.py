@@ -4,6 +4,7 @@ They are about async code, so a synchronous provider becomes one that works in a
 """
 
 import asyncio
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -96,6 +97,28 @@ def signal_is_read_too_late(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
+@fault("KP-703", fragment="the events open")
+def signal_is_read_too_late_in_a_thread(sound: Any) -> Any:
+    """The index is opened in a worker thread before the signal is looked at."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        await asyncio.to_thread(Path(os.devnull).read_bytes)
+        return await ask(sound, request, context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-703", fragment="the events open")
+def plain_method_reads_the_signal_too_late(sound: Any) -> Any:
+    """A plain method, which the host calls in a thread, opens the index before the signal is looked at."""
+
+    def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        Path(os.devnull).read_bytes()
+        return sound.retrieve(request, context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
 @fault("KP-704", fragment="held for longer")
 def blocking_refresh(sound: Any) -> Any:
     """An answer that is kept from the last call is refreshed by a synchronous client inside an async def."""
@@ -135,6 +158,79 @@ def shared_result_list(sound: Any) -> Any:
         await asyncio.sleep(0)
         found.extend(rows_of(await ask(sound, request, context)))
         return list(found)
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-701", fragment="an answer: []")
+def deaf_past_the_cache(sound: Any) -> Any:
+    """Answers are cached; only a call that has to ask the back end turns its cancellation into an empty answer."""
+
+    async def miss(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            return []
+        return await ask(sound, request, context)
+
+    return _cached(sound, miss)
+
+
+@fault("KP-705", fragment="the answer to another of the calls")
+def last_request_wins_past_the_cache(sound: Any) -> Any:
+    """Answers are cached, and calls that ask the back end at the same time all keep the last caller's answer."""
+    state: dict[str, RetrievalRequest] = {}
+
+    async def miss(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        state["request"] = request
+        await asyncio.sleep(0)
+        return await ask(sound, state["request"], context)
+
+    return _cached(sound, miss)
+
+
+def _cached(sound: Any, miss: Callable[[RetrievalRequest, RetrievalContext], Any]) -> Changed:
+    kept: dict[str, Any] = {}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        asked = request.model_dump_json()
+        if asked not in kept:
+            kept[asked] = await miss(request, context)
+        return kept[asked]
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-701", fragment="an answer: []")
+def deaf_behind_a_decorator(sound: Any) -> Any:
+    """A plain method returns a coroutine, as a decorator makes it, and the coroutine swallows its cancellation."""
+
+    async def search(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            return []
+        return await ask(sound, request, context)
+
+    def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        return search(request, context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-705", fragment="the answer to another of the calls")
+def last_request_wins_with_the_time(sound: Any) -> Any:
+    """As where the last request wins; and each content tells when it was read, so that it is never the same twice."""
+    state: dict[str, RetrievalRequest] = {}
+    reads = itertools.count()
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        state["request"] = request
+        await asyncio.sleep(0)
+        found = rows_of(await ask(sound, state["request"], context))
+        return [{**row, "content": f"{row['content']} (read {next(reads)})"} for row in found]
 
     return Changed(sound, retrieve=retrieve)
 

@@ -1,0 +1,120 @@
+"""``adapting.failure``: the contract's error for a vendor's exception, whatever that exception is made of."""
+
+from http import HTTPStatus
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from knowledge_provider import adapting
+
+SECRET = "hunter2"
+
+
+class _HttpError(Exception):
+    def __init__(self, status: int, *, on_response: bool = False, **headers: str) -> None:
+        super().__init__(f"key {SECRET} was refused")
+        self.response = SimpleNamespace(headers={name.replace("_", "-"): value for name, value in headers.items()})
+        (self.response if on_response else self).__dict__["status_code"] = status
+
+
+def _validation_error() -> ValidationError:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(int).validate_python(SECRET)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retryable", "retry_after"),
+    [
+        (ValueError(SECRET), "knowledge_provider_failed", False, None),
+        (TimeoutError(SECRET), "knowledge_provider_failed", True, None),
+        (_validation_error(), "knowledge_invalid_response", False, None),
+        (ConnectionRefusedError(SECRET), "knowledge_unavailable", True, None),
+        (_HttpError(401), "knowledge_unauthorized", False, None),
+        (_HttpError(403, on_response=True), "knowledge_unauthorized", False, None),
+        (_HttpError(404), "knowledge_provider_failed", False, None),
+        (_HttpError(429, retry_after="7"), "knowledge_rate_limited", True, 7.0),
+        (_HttpError(429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT"), "knowledge_rate_limited", True, None),
+        (_HttpError(429), "knowledge_rate_limited", True, None),
+        (_HttpError(503, on_response=True), "knowledge_unavailable", True, None),
+    ],
+)
+def test_a_vendors_exception_becomes_the_contracts_without_its_text(
+    error: Exception, code: str, retryable: bool, retry_after: float | None
+) -> None:
+    """Clauses 5.10, 6.4 and 7.6: the type is named, the text is not, and a vendor's time-out is not the host's."""
+    made = adapting.failure(error, "Acme")
+    assert (made.code, made.retryable, made.retry_after) == (code, retryable, retry_after)
+    assert f"Acme raised {type(error).__name__}" in str(made)
+    assert SECRET not in str(made)
+
+
+def _refuse(*_arguments: object) -> Any:
+    raise RuntimeError(SECRET)
+
+
+_Status: Any = type("_Status", (int,), dict.fromkeys(("__eq__", "__hash__", "__bool__"), _refuse))
+
+
+def _with(**attributes: Any) -> Exception:
+    """An exception of a class of its own with these attributes, properties among them."""
+    odd: type[Exception] = type("OddError", (Exception,), attributes)
+    return odd()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "code"),
+    [
+        ({"response": property(_refuse)}, "knowledge_provider_failed"),
+        ({"status_code": property(_refuse)}, "knowledge_provider_failed"),
+        ({"status_code": property(_refuse), "response": SimpleNamespace(status_code=503)}, "knowledge_unavailable"),
+        ({"status_code": "401"}, "knowledge_provider_failed"),
+        ({"status_code": True}, "knowledge_provider_failed"),
+        ({"status_code": _Status(401)}, "knowledge_unauthorized"),
+        ({"status_code": HTTPStatus.SERVICE_UNAVAILABLE}, "knowledge_unavailable"),
+        ({"status_code": SimpleNamespace(), "response": SimpleNamespace(status_code=401)}, "knowledge_unauthorized"),
+        ({"__class__": property(_refuse)}, "knowledge_provider_failed"),
+    ],
+)
+def test_an_exception_that_cannot_be_read_is_a_failure_all_the_same(attributes: dict[str, Any], code: str) -> None:
+    """Clause 5.10: nothing but the contract's error comes of it, and a status counts as the number that it is."""
+    made = adapting.failure(_with(**attributes), "Acme")
+    assert made.code == code
+    assert "Acme raised OddError" in str(made)
+    assert SECRET not in str(made)
+
+
+class _Headers:
+    get = _refuse
+
+
+_NO_SECONDS: list[Any] = ["9" * 10, "9" * 5000, "-1", "inf", "nan", "1e3", "٣", "", [7], True]
+_NO_HEADERS: list[Any] = [None, 7, [], {}, _Headers()]
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": 7}, 7.0),
+        ({"retry-after": " 120 "}, 120.0),
+        ({"retry-after": "9" * 9}, 999_999_999.0),
+        *[({"retry-after": odd}, None) for odd in _NO_SECONDS],
+        *[(odd, None) for odd in _NO_HEADERS],
+    ],
+)
+def test_how_long_to_wait_is_finite_or_not_known(headers: object, seconds: float | None) -> None:
+    """A host may wait for as long as this says, so a number that no float holds must not become infinity."""
+    made = adapting.failure(_with(status_code=429, response=SimpleNamespace(headers=headers)), "Acme")
+    assert (made.code, made.retry_after) == ("knowledge_rate_limited", seconds)
+
+
+def test_an_interrupt_comes_out_of_reading_an_exception() -> None:
+    """Ctrl-C is the user's."""
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        adapting.failure(_with(response=property(interrupt)), "Acme")
