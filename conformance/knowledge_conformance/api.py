@@ -8,7 +8,7 @@ from knowledge_conformance.report import Report
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target, importable_name, target_of
-from knowledge_conformance.terminal import failure_lines, failures, verdict_lines
+from knowledge_conformance.terminal import failure_lines, failures, note_lines, verdict_lines
 
 Provided = str | Callable[[], Any] | object
 """A target: ``module:obj``, a callable or class that makes a provider, a context manager, or a provider."""
@@ -17,9 +17,11 @@ Provided = str | Callable[[], Any] | object
 class NotConformantError(AssertionError):
     """The provider is not conformant, or too little was observed to tell; ``report`` has everything."""
 
-    def __init__(self, report: Report) -> None:
-        lines = [line for check in failures(report) for line in (*failure_lines(check, report.target), "")]
-        super().__init__("\n".join([report.sentence, "", *lines, *verdict_lines(report)]))
+    def __init__(self, report: Report, settings: Settings) -> None:
+        lines = [line for check in failures(report) for line in (*failure_lines(check, report.target, settings), "")]
+        super().__init__(
+            "\n".join([report.sentence, "", *lines, *note_lines(report, settings), *verdict_lines(report)])
+        )
         self.report = report
 
 
@@ -50,7 +52,7 @@ def assert_conforms(target: Provided, settings: Settings | None = None, *, in_pr
     """
     report = run_sync(target, settings, in_process=in_process)
     if not report.conformant:
-        raise NotConformantError(report)
+        raise NotConformantError(report, settings or Settings())
     return report
 
 

@@ -34,12 +34,13 @@ class Ending:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling it gives a coroutine, through partials and callable objects."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(type(function), "__call__", None)  # noqa: B004 - the method is looked at, not called
-    )
+    """Whether calling it gives a coroutine, through partials and callable objects; raises nothing."""
+    with contextlib.suppress(BaseException):  # a callable object may be anything
+        while isinstance(function, functools.partial):
+            function = function.func
+        method = getattr(type(function), "__call__", None)  # noqa: B004 - it is looked at, not called
+        return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method)
+    return False
 
 
 async def call(
@@ -84,9 +85,12 @@ async def begin(function: Callable[..., Any], *arguments: object) -> Any:
     A coroutine function is called on the loop. Any other might block, so it is called in a thread; what it returns may
     still be a coroutine, as a decorated method's is.
     """
-    if is_async(function):
+    if not is_async(function):
+        return await in_thread(function, *arguments)
+    try:
         return function(*arguments)
-    return await in_thread(function, *arguments)
+    except BaseException as error:  # as in ``finish``
+        return Raised(error)
 
 
 async def finish(begun: Any) -> Any:
@@ -107,7 +111,7 @@ def _ended(task: "asyncio.Future[Any]", began: float) -> Ending:
     if task.cancelled():
         return Ending(error=asyncio.CancelledError(), seconds=seconds)
     value = task.result()
-    if isinstance(value, Raised):
+    if type(value) is Raised:
         return Ending(error=value.error, seconds=seconds)
     return Ending(value=value, seconds=seconds)
 

@@ -18,7 +18,7 @@ from knowledge_conformance.channel import CHANNEL_LOST, KEY_BYTES, KIT_LOST, Cha
 
 READ_SIZE: Final = 1 << 16
 # Bound before there is a provider, which may replace them in their module.
-_read, _exit, _killpg = os.read, os._exit, os.killpg
+_read, _fstat, _exit, _killpg = os.read, os.fstat, os._exit, os.killpg
 Commands = queue.SimpleQueue[dict[str, Any]]
 
 
@@ -46,9 +46,12 @@ def _keep_to_ourselves(*descriptors: int) -> None:
 
 def _listen(descriptor: int, reader: Reader, commands: Commands) -> None:
     try:
+        pipe = _fstat(descriptor)
         while data := _read(descriptor, READ_SIZE):
             for command in reader.feed(data):
                 commands.put(command)
+        if not os.path.samestat(pipe, _fstat(descriptor)):
+            _exit(CHANNEL_LOST)
     except (ChannelError, OSError):
         _exit(CHANNEL_LOST)
     # The kit is gone: nothing of the provider may go on.

@@ -88,7 +88,7 @@ def _run_one(target: str, settings: Settings) -> Report:
     report = api.run_sync(target, settings)
     print(f"knowledge provider {target}")
     for check in failures(report):
-        print("\n" + "\n".join(failure_lines(check, target)))
+        print("\n" + "\n".join(failure_lines(check, target, settings)))
     print("\n" + "\n".join(report_lines(report)))
     return report
 

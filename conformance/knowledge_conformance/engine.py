@@ -30,7 +30,7 @@ def _looked(check: Check, subject: Subject) -> CheckResult:
         subject,
         CheckOutcome.INCONCLUSIVE,
         wanted=f"at least {check.minimum} observations",
-        saw=f"{subject.observations}",
+        saw=f"{subject.observations} observations",
         hint="name queries that your corpus answers: --provider-query 'text' (repeatable), or queries = [...]",
     )
 
@@ -121,4 +121,3 @@ def left_out(check: Check, *, observations: int, calls: int, limit: int) -> Chec
 def _result(check: Check, subject: Subject, outcome: CheckOutcome, **evidence: str | None) -> CheckResult:
     shown = {name: None if text is None else text[:EVIDENCE_MAX] for name, text in evidence.items()}
     return CheckResult(id=check.id, outcome=outcome, observations=subject.observations, calls=subject.calls, **shown)
-

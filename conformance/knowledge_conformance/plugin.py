@@ -204,7 +204,7 @@ class Door:
             terminalreporter.section(f"knowledge provider {report.target}", sep="-")
             for check in report.checks:
                 terminalreporter.line(check_line(check), **_markup(check.outcome))
-            for line in note_lines(report):
+            for line in note_lines(report, self.settings):
                 terminalreporter.line(line)
             for line in verdict_lines(report):
                 terminalreporter.line(line, bold=line.lstrip().startswith("verdict"))
@@ -262,7 +262,7 @@ class CheckItem(pytest.Item):
         self.user_properties.append(("outcome", str(result.outcome)))
         required = self.check.facet in self.door.settings.required
         if result.outcome in BROKEN or (result.outcome is CheckOutcome.INCONCLUSIVE and required):
-            raise CheckFailed(result, self.target)
+            raise CheckFailed(result, self.target, self.door.settings)
         if result.outcome not in (CheckOutcome.PASSED, CheckOutcome.ADVISORY):
             pytest.skip(f"{result.outcome}: {result.saw}")
 
@@ -280,8 +280,8 @@ class CheckItem(pytest.Item):
 class CheckFailed(Exception):  # noqa: N818 - a verdict on the provider, not an error of the program
     """A check that did not pass."""
 
-    def __init__(self, result: CheckResult, target: str) -> None:
-        super().__init__("\n".join(failure_lines(result, target)))
+    def __init__(self, result: CheckResult, target: str, settings: Settings) -> None:
+        super().__init__("\n".join(failure_lines(result, target, settings)))
 
 
 def _is_good(report: Report) -> bool:

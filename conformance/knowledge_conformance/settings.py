@@ -41,6 +41,10 @@ _Query = Annotated[
 ]
 
 
+_Variable = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\z")]
+"""The name of an environment variable. A key that is written here by mistake mostly is none."""
+
+
 class SettingsError(Exception):
     """The settings cannot be used; the message is one line that says where, what was wanted and what came."""
 
@@ -88,7 +92,7 @@ class Settings(_Table):
     seed: int = Field(default=0, ge=0)
     require: tuple[Facet, ...] = (Facet.CORE,)
     absent: tuple[Facet, ...] = ()
-    secrets: tuple[_Line, ...] = ()
+    secrets: tuple[_Variable, ...] = ()
     strict_should: bool = False
     bases: Mapping[_Line, tuple[_Line, ...]] = Field(default_factory=dict)
     owners: Mapping[_Line, OwnerExpectation] = Field(default_factory=dict)

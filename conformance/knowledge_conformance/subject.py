@@ -106,12 +106,16 @@ class Subject:
         except BaseException as error:
             raise ProviderRaisedError(error, f"provider.{name}", "reading an attribute must not fail") from error
 
+    @property
+    def owner(self) -> str:
+        """As whom the kit asks: the first owner of the settings, where they name one."""
+        return next(iter(self.settings.owners), DEFAULT_OWNER)
+
     def context(self, **changes: Any) -> RetrievalContext:
         """A fresh trusted context with its own signal; ``changes`` replace its fields."""
-        owner = next(iter(self.settings.owners), DEFAULT_OWNER)
         deadline = asyncio.get_running_loop().time() + self.settings.timeout
         fields = {
-            "owner_id": owner,
+            "owner_id": self.owner,
             "session_id": "conformance-session",
             "turn_id": "conformance-turn",
             "trace_id": "conformance-trace",
@@ -132,7 +136,10 @@ class Subject:
         """One answered call. Raises ``ProviderRaisedError`` when it fails, ``Hang`` when it does not end."""
         exchange = await self.attempt(request, context)
         if exchange.error is not None:
-            hint = "a valid request is answered; when a back end of the test is down, start it or use a fake"
+            hint = (
+                "a valid request is answered; when its back end is down, start it or use a fake; the kit asks "
+                f"as the owner {self.owner!r}, and [owners] in the settings names another"
+            )
             raise ProviderRaisedError(exchange.error, show_request(request), hint) from exchange.error
         return exchange
 

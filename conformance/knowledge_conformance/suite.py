@@ -11,7 +11,7 @@ from knowledge_conformance.results import BROKEN, CheckOutcome
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import TargetError
-from knowledge_conformance.terminal import failure_lines, verdict_lines
+from knowledge_conformance.terminal import failure_lines, note_lines, verdict_lines
 
 
 class ProviderConformance:
@@ -46,7 +46,7 @@ class ProviderConformance:
             # Whatever shuffles the tests: nothing can be asked of a closed provider.
             conformance_run.complete()
         result = conformance_run.result(BY_ID[check_id])
-        text = "\n".join(failure_lines(result, conformance_run.name))
+        text = "\n".join(failure_lines(result, conformance_run.name, conformance_run.settings))
         if result.outcome in BROKEN:
             pytest.fail(text, pytrace=False)
         if result.outcome not in (CheckOutcome.PASSED, CheckOutcome.ADVISORY):
@@ -57,4 +57,5 @@ class ProviderConformance:
         conformance_run.complete()
         report = conformance_run.report()
         if not report.conformant:
-            pytest.fail("\n".join(verdict_lines(report)), pytrace=False)
+            lines = [*note_lines(report, conformance_run.settings), *verdict_lines(report)]
+            pytest.fail("\n".join(lines), pytrace=False)

@@ -6,7 +6,6 @@ Knows how to find queries that a strange corpus answers. It judges nothing.
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import cycle
 from typing import Final
 
 from knowledge_conformance.exchange import Exchange
@@ -62,8 +61,9 @@ async def _survey(subject: Subject) -> list[Exchange]:
         await _ask_other_sizes(subject, exchanges)
         await _ask_words(subject, exchanges)
     except OutOfCallsError:
-        # What was answered so far can still be looked at; each check says itself when that is too little.
-        return exchanges
+        # What was answered so far can still be looked at; with nothing, the budget is the reason, not the queries.
+        if not answered(exchanges):
+            raise
     return exchanges
 
 
@@ -108,9 +108,9 @@ def _words_of(exchanges: Sequence[Exchange]) -> list[str]:
 
 def _others(exchanges: Sequence[Exchange]) -> Iterator[RetrievalRequest]:
     """Requests beside those of a survey: words of the corpus that were not asked, then other sizes of known queries."""
-    sizes = cycle((limits.TOP_K_DEFAULT, limits.TOP_K_MIN, 2))
+    # As many as there may be: where results of equal score swap at the cut, a short answer is another each time.
     for word in _words_of(exchanges)[:_WORDS_MAX]:
-        yield RetrievalRequest(query=word, top_k=next(sizes))
+        yield RetrievalRequest(query=word, top_k=limits.TOP_K_MAX)
     queries = dict.fromkeys(exchange.request.query for exchange in answered(exchanges))
     asked = {(exchange.request.query, exchange.request.top_k) for exchange in exchanges}
     for top_k in range(limits.TOP_K_MIN, limits.TOP_K_MAX + 1):

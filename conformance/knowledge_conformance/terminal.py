@@ -1,5 +1,6 @@
 """Results in a person's words, line by line. Pure; knows texts and widths, no terminal, pytest or process."""
 
+import shlex
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -8,13 +9,22 @@ from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.settings import Settings
 
+_NO_PASS: Final = {
+    CheckOutcome.INCONCLUSIVE: "open",
+    CheckOutcome.BLOCKED: "blocked",
+    CheckOutcome.INAPPLICABLE: "n/a",
+}
 WIDTH: Final = 110
 _LABEL: Final = 8
 
 
-def failure_lines(result: CheckResult | CheckReport, target: str) -> Iterator[str]:
-    """Everything that an author needs about one result that is not a pass, without knowing the kit."""
+def failure_lines(result: CheckResult | CheckReport, target: str, settings: Settings | None = None) -> Iterator[str]:
+    """Everything that an author needs about one result that is not a pass, without knowing the kit.
+
+    ``settings`` are those of the run, so that the command that runs the check again says the same.
+    """
     check = BY_ID[result.id]
     yield f"{check.id} {result.outcome}: {check.title}"
     fields = (
@@ -26,11 +36,29 @@ def failure_lines(result: CheckResult | CheckReport, target: str) -> Iterator[st
         ("why", " ".join(check.rationale.split())),
         ("more", f"knowledge-kit explain {check.id}"),
         # A lambda or a local function has no name that a command line could give.
-        ("again", None if "<" in target else f"pytest --provider={target} provider::{check.id}"),
+        ("again", None if "<" in target else _again(target, check, settings or Settings())),
     )
     for label, text in fields:
         if text:
             yield from _field(label, text)
+
+
+def _again(target: str, check: Check, settings: Settings) -> str:
+    options = {
+        "--provider-query": settings.queries,
+        "--provider-timeout": _changed(settings, "timeout"),
+        "--provider-examples": _changed(settings, "examples"),
+        "--provider-seed": _changed(settings, "seed"),
+        "--max-calls": _changed(settings, "max_calls"),
+    }
+    given = [shlex.quote(f"{name}={value}") for name, values in options.items() for value in values]
+    strict = ["--strict-should"] if settings.strict_should else []
+    return " ".join(["pytest", f"--provider={target}", f"provider::{check.id}", *given, *strict])
+
+
+def _changed(settings: Settings, name: str) -> tuple[object, ...]:
+    value = getattr(settings, name)
+    return () if value == getattr(Settings(), name) else (value,)
 
 
 def _field(label: str, text: str) -> list[str]:
@@ -45,16 +73,18 @@ def check_line(report: CheckReport) -> str:
     return f"{report.id}  {report.outcome:12}  {report.level:6} {report.clause:4}  {report.title}"
 
 
-def note_lines(report: Report) -> Iterator[str]:
-    """What needs a reader's attention beside the failures: advisories, and what stayed open, grouped by its reason."""
+def note_lines(report: Report, settings: Settings | None = None) -> Iterator[str]:
+    """What needs a reader's attention beside the failures: advisories, and why other checks were no pass."""
     for check in report.checks:
         if check.outcome is CheckOutcome.ADVISORY:
-            yield from failure_lines(check, report.target)
-    open_ones = [check for check in report.checks if check.outcome is CheckOutcome.INCONCLUSIVE]
-    reasons = dict.fromkeys((check.saw, check.hint) for check in open_ones)
-    for saw, hint in reasons:
-        ids = [check.id for check in open_ones if (check.saw, check.hint) == (saw, hint)]
-        yield from _field("open", f"{', '.join(ids)}: {saw}; {hint}")
+            yield from failure_lines(check, report.target, settings)
+    for outcome, label in _NO_PASS.items():
+        ids: dict[str, list[str]] = {}
+        for check in report.checks:
+            if check.outcome is outcome:
+                ids.setdefault("; ".join(filter(None, (check.saw, check.hint))), []).append(check.id)
+        for reason, those in ids.items():
+            yield from _field(label, f"{', '.join(those)}: {reason}")
 
 
 def verdict_lines(report: Report) -> Iterator[str]:

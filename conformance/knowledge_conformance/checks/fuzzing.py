@@ -1,14 +1,13 @@
 """Clause 3.2 by generated requests. The only check that loads Hypothesis, and only when it runs."""
 
 import asyncio
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from knowledge_conformance.calls import Raised, in_thread
 from knowledge_conformance.check import Check, Level, Violation, check
+from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.checks.requests import accepted
-from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import OutOfCallsError, Subject
 
@@ -38,14 +37,14 @@ async def generated_requests_are_answered(subject: Subject) -> None:
     # Here, not at the top: Hypothesis takes longer to load than everything else, and checks may run without this one.
     from knowledge_conformance.generate import each_request
 
-    judges = await _held_by_ordinary_answers(subject)
+    judges = await judges_that_hold(subject)
     loop = asyncio.get_running_loop()
     found: list[Violation] = []
 
     def examine(request: "RetrievalRequest") -> None:
         attempt = asyncio.run_coroutine_threadsafe(subject.attempt(request), loop)
         try:
-            _judge(attempt.result(), judges)
+            judge_all(accepted(attempt.result()), judges)
         except OutOfCallsError:
             raise _EnoughError from None
         except Violation as violation:
@@ -60,38 +59,6 @@ async def generated_requests_are_answered(subject: Subject) -> None:
         raise found[-1]
     if isinstance(ended, Raised):
         raise OutOfCallsError if isinstance(ended.error, _EnoughError) else ended.error
-
-
-async def _held_by_ordinary_answers(subject: Subject) -> Sequence[Check]:
-    from knowledge_conformance.catalogue import CHECKS
-
-    survey = await subject.survey()
-    binding = [candidate for candidate in CHECKS if candidate.judge is not None and candidate.binding]
-    return [candidate for candidate in binding if all(_keeps(candidate, exchange) for exchange in survey)]
-
-
-def _keeps(candidate: Check, exchange: Exchange) -> bool:
-    try:
-        if candidate.judge is not None:
-            candidate.judge(exchange)
-    except Violation:
-        return False
-    return True
-
-
-def _judge(exchange: Exchange, judges: Sequence[Check]) -> None:
-    accepted(exchange)
-    for candidate in judges:
-        try:
-            if candidate.judge is not None:
-                candidate.judge(exchange)
-        except Violation as found:
-            raise Violation(
-                wanted=f"{found.wanted} ({candidate.id}, which ordinary answers keep)",
-                saw=found.saw,
-                hint=found.hint,
-                where=found.where or str(exchange),
-            ) from None
 
 
 CHECKS: Final[tuple[Check, ...]] = (generated_requests_are_answered,)

@@ -8,7 +8,7 @@ from knowledge_conformance.plain import copied, model_fields
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
 from knowledge_provider import SourceReport
-from knowledge_provider.text import is_a, is_blank
+from knowledge_provider.text import finite_number, is_a, is_blank
 
 _REPORT_STATUSES: Final = ("hit", "no_hit", "ignored", "failed")
 
@@ -22,14 +22,10 @@ def answer_is_a_list(exchange: Exchange) -> int:
     """
     if results_of(exchange.response) is None:
         held = exchange.response
-        saw = (
-            f"a mapping whose results are {show((as_dict(held) or {}).get('results'))}"
-            if is_a(held, dict)
-            else show(held)
-        )
+        results = show((as_dict(held) or {}).get("results"))
         raise Violation(
             wanted="a list or tuple of results, or {'results': [...]}",
-            saw=saw,
+            saw=f"a mapping whose results are {results}" if is_a(held, dict) else show(held),
             hint="collect the results in a list and return that",
         )
     return 1
@@ -90,16 +86,14 @@ def _reports(held: object) -> list[object]:
 
 def _unreadable(report: dict[str, Any]) -> str | None:
     """What is wanted of a report that it has not, or None."""
-    count = report.get("count", 0)
+    count = finite_number(report.get("count", 0))
     if is_blank(report.get("key")):
         return "a key that names the back end"
     if copied(report.get("status")) not in _REPORT_STATUSES:
         return f"a key, and a status of {', '.join(_REPORT_STATUSES)}"
     if is_blank(report.get("reason", "none")):
         return "a reason that is a string, or none"
-    return (
-        None if is_a(count, int) and not is_a(count, bool) and int.__ge__(count, 0) else "a count of results, or none"
-    )
+    return None if type(count) is int and count >= 0 else "a count of results, or none"
 
 
 CHECKS: Final[tuple[Check, ...]] = (

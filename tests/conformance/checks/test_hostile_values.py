@@ -188,7 +188,7 @@ class Zoo:
     def __init__(self, describe: Any = lambda: dict(DESCRIPTION), health: Any = None, retrieve: Any = None) -> None:
         self.describe = describe
         self.health = health
-        self.retrieve: Any = retrieve or (lambda request, context: [])
+        self.retrieve: Any = (lambda request, context: []) if retrieve is None else retrieve
 
 
 def results(provider: Any, answer: object = ()) -> dict[str, CheckResult]:
