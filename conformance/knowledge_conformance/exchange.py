@@ -58,7 +58,12 @@ class Exchange:
     def _came(self) -> str:
         if self.error is not None:
             return f"raised {show_error(self.error)}{raised_at(self.error)}"
-        return f"{self.count} results" if results_of(self.response) is not None else show(self.response)
+        return self.size if results_of(self.response) is not None else show(self.response)
+
+    @property
+    def size(self) -> str:
+        """How many items the answer has, in words."""
+        return "1 result" if self.count == 1 else f"{self.count} results"
 
 
 def show_request(request: RetrievalRequest) -> str:

@@ -18,6 +18,7 @@ OWN_FILE: Final = "knowledge-conformance.toml"
 PROJECT_FILE: Final = "pyproject.toml"
 TABLE: Final = "knowledge-conformance"
 
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BARE_KEY: Final = re.compile(r"[\w-]{1,80}")
 
 
@@ -32,6 +33,13 @@ def _as_asked(query: str) -> str:
     return short_text(query, limits.QUERY_MAX)
 
 
+def _variable(name: str) -> str:
+    # A key that is written here by mistake is hardly ever such a name, and would not be searched for.
+    if not _VARIABLE.fullmatch(name):
+        raise ValueError("is not the name of an environment variable: write the name, never the value")
+    return name
+
+
 _Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_visible)]
 _Query = Annotated[
     str,
@@ -41,8 +49,7 @@ _Query = Annotated[
 ]
 
 
-_Variable = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\z")]
-"""The name of an environment variable. A key that is written here by mistake mostly is none."""
+_Variable = Annotated[str, AfterValidator(_variable)]
 
 
 class SettingsError(Exception):
@@ -145,12 +152,15 @@ def override(settings: Settings, **given: Any) -> Settings:
 
 
 def _explain(error: ValidationError, source: str) -> str:
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    # A misspelt name first: it mostly is why something else is wrong.
+    first = min(found, key=lambda each: each["type"] != "extra_forbidden")
     place = ".".join(_named(part) for part in first["loc"]) or TABLE
     if first["type"] == "extra_forbidden":
         known = ", ".join(sorted(name.replace("_", "-") for name in Settings.model_fields))
         return f"{source}: {place}: there is no such setting; the settings are: {known}"
-    return f"{source}: {place}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{source}: {place}: {message[:1].lower()}{message[1:]}"
 
 
 def _named(part: int | str) -> str:

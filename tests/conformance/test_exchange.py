@@ -153,7 +153,7 @@ def test_a_call_reads_as_an_author_would_write_it() -> None:
         """filters={'year': 2024}), context)"""
     )
     asked = "retrieve(RetrievalRequest(query='release policy', top_k=5), context)"
-    assert str(exchange([ITEM])) == f"{asked} -> 1 results"
+    assert str(exchange([ITEM])) == f"{asked} -> 1 result"
     assert str(exchange("nothing")) == f"{asked} -> 'nothing'"
     assert str(exchange(error=ValueError("no"))) == f"{asked} -> raised ValueError: no"
     assert place(exchange([]), "results[0].id") == f"results[0].id of {asked} -> 0 results"

@@ -268,3 +268,11 @@ def test_any_table_gives_settings_or_one_line(table: dict[str, Any]) -> None:
     if not message:
         read = parse_settings(table, source="x")
         assert Settings.model_validate(read.model_dump(mode="json")) == read
+
+
+@pytest.mark.parametrize("value", ["sk-live-9f8e7d6c5b4a39281706", "two words", ""])
+def test_a_key_where_a_variables_name_belongs_is_refused(value: str) -> None:
+    """It would be searched for in the environment and found nowhere, and it stands in a file already."""
+    with pytest.raises(SettingsError, match="write the name, never the value") as caught:
+        parse_settings({"secrets": [value]}, source="settings.toml")
+    assert not value or value not in str(caught.value)

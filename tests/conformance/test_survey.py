@@ -8,7 +8,7 @@ import pytest
 
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.settings import OwnerExpectation, Settings
-from knowledge_conformance.subject import ProviderRaisedError, Subject
+from knowledge_conformance.subject import OutOfCallsError, ProviderRaisedError, Subject
 from knowledge_conformance.survey import PROBES, QUERIES_WANTED, SURVEY_CALLS, Survey, answered, configured_queries
 from knowledge_provider import RetrievalRequest
 
@@ -106,7 +106,13 @@ def test_a_small_corpus_is_asked_in_its_own_words() -> None:
 
     provider = Provider(small)
     exchanges = surveyed(provider)
-    assert [exchange.request.query for exchange in answered(exchanges)] == ["政策", "政策", "政策", "Approvals", "Rollback"]
+    assert [exchange.request.query for exchange in answered(exchanges)] == [
+        "政策",
+        "政策",
+        "政策",
+        "Approvals",
+        "Rollback",
+    ]
 
 
 def test_the_survey_is_made_once() -> None:
@@ -136,9 +142,12 @@ def test_a_survey_keeps_to_its_number_of_calls(answer: Answer, queries: tuple[st
 
 
 def test_a_survey_that_runs_out_of_calls_is_what_it_is() -> None:
-    """What was answered so far can still be looked at."""
+    """What was answered so far can still be looked at; where that is nothing, the budget is the reason."""
     assert len(surveyed(Provider(found), allowed=2)) == 2
-    assert surveyed(Provider(found), allowed=0) == []
+    with pytest.raises(OutOfCallsError):
+        surveyed(Provider(found), allowed=0)
+    with pytest.raises(OutOfCallsError):
+        surveyed(Provider(nothing), allowed=2)
 
 
 def test_a_provider_that_raises_has_no_survey() -> None:

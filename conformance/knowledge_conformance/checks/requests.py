@@ -99,7 +99,7 @@ def at_most_top_k(exchange: Exchange) -> int:
     if exchange.count > exchange.request.top_k:
         raise Violation(
             wanted=f"at most top_k = {exchange.request.top_k}",
-            saw=f"{exchange.count} results",
+            saw=exchange.size,
             hint="pass top_k to the back end, and cut after merging",
         )
     return exchange.count
@@ -138,7 +138,7 @@ async def _finds_nothing(subject: Subject, query: str) -> None:
     if exchange.error is not None or exchange.count:
         raise Violation(
             wanted="an empty list",
-            saw=f"{exchange.count} results"
+            saw=exchange.size
             if exchange.error is None
             else f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
             hint="drop results that do not match, by a threshold of your own; nothing found is no error",

@@ -91,9 +91,7 @@ async def a_cancelled_call_starts_nothing(subject: Subject) -> None:
     if exchange.error is None or opened:
         raise Violation(
             wanted="no work: the call raises at once",
-            saw=f"{exchange.count} results"
-            if exchange.error is None
-            else f"the events {', '.join(sorted(set(opened)))}",
+            saw=exchange.size if exchange.error is None else f"the events {', '.join(sorted(set(opened)))}",
             hint="begin retrieve with context.signal.raise_if_cancelled()",
         )
     subject.observe()

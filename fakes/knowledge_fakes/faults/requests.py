@@ -127,13 +127,13 @@ def merged_without_a_cut(sound: Any) -> Any:
     return answering(sound, merge)
 
 
-@fault("KP-305", fragment="1 results")
+@fault("KP-305", fragment="1 result")
 def apology_as_a_result(sound: Any) -> Any:
     """Where nothing matches, the answer is a result that says so, and a host cites it as knowledge."""
     return answering(sound, _apologise)
 
 
-@fault("KP-306", fragment="1 results", settings=_NO_HIT)
+@fault("KP-306", fragment="1 result", settings=_NO_HIT)
 def apology_in_spite_of_a_promise(sound: Any) -> Any:
     """A result that says that nothing was found, to a query of which the settings promise that nothing is."""
     return answering(sound, _apologise)
