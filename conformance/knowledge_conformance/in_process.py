@@ -4,7 +4,6 @@ A check that stalls is left behind in its daemon thread and the rest go on in a 
 loop inside C takes the whole run. Knows threads and deadlines, judges nothing.
 """
 
-import contextlib
 import queue
 import sys
 import threading
@@ -90,15 +89,19 @@ class InProcess:
             self.kill()
             self._lost_closing = fault_result(check, error.fault, calls=0, last_call=self._last_call)
 
-    def close(self, remaining: int) -> None:
-        """Close the provider, with at most ``remaining`` calls of it, and end the thread."""
+    def close(self, remaining: int) -> ProcessFault | None:
+        """Close the provider, with at most ``remaining`` calls, and end the thread; how it was lost, if it was."""
         if self._thread is None:
-            return
+            return None
         self._ask(lambda worker: worker.close(remaining))
-        with contextlib.suppress(FaultError):
+        try:
             self._await("closed", seconds=CLOSE_SECONDS)
             self._thread.end()
-        self.kill()
+        except FaultError as error:
+            return error.fault
+        finally:
+            self.kill()
+        return None
 
     def kill(self) -> None:
         """Leave the thread behind; it ends when it can."""

@@ -221,8 +221,9 @@ class Door:
             self._unwritten = f"--provider-report: cannot write {given}: {error.strerror}"
 
     def _close(self) -> None:
-        for run in self.runs.values():
-            run.close()
+        for target, run in self.runs.items():
+            run.close()  # which may change what was reported before
+            self._results[target].update({name: run.results[name] for name in self._results[target]})
 
     def _release(self) -> None:
         for run in self.runs.values():
@@ -296,6 +297,4 @@ def _is_good(report: Report) -> bool:
 def _markup(outcome: CheckOutcome) -> dict[str, bool]:
     if outcome in BROKEN:
         return {"red": True}
-    if outcome is CheckOutcome.PASSED:
-        return {"green": True}
-    return {"yellow": outcome is not CheckOutcome.INAPPLICABLE}
+    return {"green": True} if outcome is CheckOutcome.PASSED else {"yellow": outcome is not CheckOutcome.INAPPLICABLE}

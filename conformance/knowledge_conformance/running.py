@@ -6,6 +6,7 @@ from typing import Protocol
 from knowledge_conformance import catalogue
 from knowledge_conformance.check import Check
 from knowledge_conformance.engine import left_out
+from knowledge_conformance.faults import ProcessFault, closing_result, fault_result
 from knowledge_conformance.in_process import InProcess
 from knowledge_conformance.render import show
 from knowledge_conformance.report import Report, make_report
@@ -32,8 +33,8 @@ class Runner(Protocol):
         """The check's result; raises ``TargetError`` when no provider can be opened for it."""
         ...
 
-    def close(self, remaining: int) -> None:
-        """Close the provider, with at most ``remaining`` calls of it, and release everything."""
+    def close(self, remaining: int) -> ProcessFault | None:
+        """Close the provider, with at most ``remaining`` calls, and release everything; how it was lost, if it was."""
         ...
 
     def kill(self) -> None:
@@ -81,8 +82,12 @@ class Run:
             self.result(check)
 
     def close(self) -> None:
-        """Close the target."""
-        self.runner.close(self._remaining)
+        """Close the target; where that takes the process away, the checks about closing do not hold."""
+        fault = self.runner.close(self._remaining)
+        for check in catalogue.CHECKS:
+            if fault is not None and check.closes and check.id in self.results:
+                lost = fault_result(check, fault, calls=0, last_call="the end of the run")
+                self.results[check.id] = closing_result(check, self.results[check.id], lost)
 
     def report(self) -> Report:
         """The report of what was run so far."""

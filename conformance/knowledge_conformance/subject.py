@@ -146,6 +146,8 @@ class Subject:
     async def attempt(self, request: RetrievalRequest, context: RetrievalContext | None = None) -> Exchange:
         """One call, whether it answers or raises; ``Hang`` when it does neither within the time for one call."""
         context = context or self.context()
+        # What was asked, whatever the provider makes of the request that it gets (clause 3.8).
+        asked = request.model_copy(deep=True)
         self._count(show_request(request), self.settings.timeout)
         ending = await calls.call(
             self.member("retrieve"),
@@ -155,7 +157,7 @@ class Subject:
             on_timeout=lambda: context.signal.cancel("timeout"),
         )
         self._refuse_hang(ending, show_request(request), self.settings.timeout)
-        exchange = Exchange(request, context, ending.value, ending.error, ending.seconds)
+        exchange = Exchange(asked, context, ending.value, ending.error, ending.seconds)
         self.shown = str(exchange)
         self.transcript[-1] = self.shown
         return exchange

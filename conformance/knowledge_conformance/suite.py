@@ -37,7 +37,11 @@ class ProviderConformance:
         except TargetError as error:
             pytest.fail(str(error), pytrace=False)
         yield run
+        before = dict(run.results)
         run.close()
+        for result in run.results.values():
+            if result != before[result.id]:
+                pytest.fail("\n".join(failure_lines(result, run.name, run.settings)), pytrace=False)
 
     @pytest.mark.parametrize("check_id", [check.id for check in CHECKS])
     def test_check(self, conformance_run: Run, check_id: str) -> None:

@@ -82,14 +82,18 @@ class Supervisor:
         self._wait_until_ready(check)
         return closing_result(check, CheckResult.model_validate(message), self._lost_closing)
 
-    def close(self, remaining: int) -> None:
-        """Close the provider, with at most ``remaining`` calls, and end the child; never raises for what it does."""
+    def close(self, remaining: int) -> ProcessFault | None:
+        """Close the provider, with at most ``remaining`` calls, and end the child; how it was lost, if it was."""
         if self._child is None:
-            return
-        with contextlib.suppress(FaultError, TargetError):
+            return None
+        try:
             self._send({"remaining": remaining})
             self._await("closed", CLOSE_SECONDS)
-        self._drop()
+        except FaultError as error:
+            return error.fault
+        finally:
+            self._drop()
+        return None
 
     def kill(self) -> None:
         """End the child at once."""

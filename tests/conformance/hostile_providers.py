@@ -535,3 +535,16 @@ class Advised(HandbookProvider):
 
     def describe(self) -> Any:
         return {**super().describe(), "label": "A very long label. " * 20}
+
+
+class ExitsWhenLeft:
+    """A context manager that lives for the whole run, and takes the process away when it is left."""
+
+    def __enter__(self) -> HandbookProvider:
+        return HandbookProvider()
+
+    def __exit__(self, *_error: object) -> None:
+        os._exit(0)
+
+
+exits_when_left = ExitsWhenLeft()

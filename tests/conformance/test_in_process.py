@@ -209,6 +209,41 @@ def _fail(*_arguments: object, **_keywords: object) -> None:
     raise RuntimeError("the kit's own mistake")
 
 
+def test_an_interrupted_check_leaves_no_answer_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a child process."""
+    runner = InProcess(Target("m:provider", HandbookProvider, instance=False), QUICK)
+    runner.open()
+
+    def interrupted(_thread: object, _seconds: float | None) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(in_process._WorkerThread, "receive", interrupted)
+        runner.run(BY_ID["KP-101"], 10)
+    assert runner.run(BY_ID["KP-102"], 10).id == "KP-102"
+    runner.close(1)
+
+
+def test_a_thread_held_at_the_very_end_is_not_green(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A context manager of the whole run is left when every check has its result."""
+    monkeypatch.setattr(in_process, "STALL_GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("knowledge_conformance.worker.CLOSE_SECONDS", 0.1)
+    release = threading.Event()
+
+    class Manager:
+        def __enter__(self) -> HandbookProvider:
+            return HandbookProvider()
+
+        def __exit__(self, *_error: object) -> None:
+            release.wait()
+
+    run = Run(Target("m:manager", Manager(), instance=True), Settings(examples=1))
+    report = run.all()
+    release.set()
+    assert set(broken(report)) == {"KP-204", "KP-205"}
+    assert "nothing for" in broken(report)["KP-204"]
+
+
 def test_a_patient_runner_waits_longer_than_a_call_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who steps through a provider must not be cut off."""
     monkeypatch.setattr(in_process, "STALL_GRACE_SECONDS", 0.0)

@@ -280,6 +280,7 @@ UNUSABLE = {
     "--provider=bad_targets:crashes": "cannot load bad_targets:crashes: the provider's process ended itself",
     "--provider=acme.search": "'acme.search' is not a target: wanted module:object, such as acme.search:provider",
     f"--provider={SOUND} provider::KP-999": "provider::KP-999: there is no check 'KP-999'; knowledge-kit checks lists",
+    f"--provider={SOUND} provider::acme:other::KP-101": "there is no provider 'acme:other' in this run",
     f"--provider={SOUND} --provider-timeout=0": "command line: timeout: input should be greater than 0",
     f"--provider={SOUND} --max-calls=-1": "command line: max-calls: input should be greater than or equal to 0",
     f"--provider={SOUND} --require=everything": "input should be 'core', 'filters', 'bases'",

@@ -7,6 +7,7 @@ import pytest
 
 from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.check import Check, Facet
+from knowledge_conformance.faults import Fault, ProcessFault
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
@@ -21,6 +22,7 @@ class Scripted:
         self.calls = 0
         self.asked: list[tuple[str, int]] = []
         self.ended: list[str] = []
+        self.lost_at_the_end: ProcessFault | None = None
         self._each = calls_each
         self._outcomes = outcomes
 
@@ -37,8 +39,9 @@ class Scripted:
             raise outcome
         return CheckResult(id=check.id, outcome=outcome, saw="seen", observations=3, calls=self._each)
 
-    def close(self, remaining: int) -> None:
+    def close(self, remaining: int) -> ProcessFault | None:
         self.ended.append(f"closed with {remaining}")
+        return self.lost_at_the_end
 
     def kill(self) -> None:
         self.ended.append("killed")
@@ -142,6 +145,22 @@ def test_a_provider_that_opens_no_more_is_one_red_line() -> None:
     errored = [check for check in report.checks if check.outcome is CheckOutcome.ERRORED]
     assert [(check.id, check.saw) for check in errored] == [(CHECKS[3].id, "cannot open it: locked")]
     assert report.counts[CheckOutcome.BLOCKED] == len(CHECKS) - 4
+
+
+def test_a_process_lost_at_the_very_end_fails_the_checks_about_closing() -> None:
+    """Those that were run; a result that is broken already says more."""
+    run, runner = scripted({"KP-205": CheckOutcome.ERRORED})
+    runner.lost_at_the_end = ProcessFault(Fault.DIED, 0)
+    report = run.all()
+    found = {check.id: (check.outcome, check.where) for check in report.checks}
+    assert found["KP-204"] == (CheckOutcome.FAILED, "the end of the run")
+    assert found["KP-205"] == (CheckOutcome.ERRORED, None)
+    assert report.counts[CheckOutcome.PASSED] == len(CHECKS) - 2
+    partly, runner = scripted()
+    runner.lost_at_the_end = ProcessFault(Fault.DIED, 0)
+    partly.result(BY_ID["KP-101"])
+    partly.close()
+    assert [result.outcome for result in partly.results.values()] == [CheckOutcome.PASSED]
 
 
 def test_the_target_is_closed_whatever_happens() -> None:

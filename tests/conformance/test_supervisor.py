@@ -37,6 +37,7 @@ TAKES_THE_PROCESS = {
     "exits_in_health": ("KP-202", "ended itself with exit status 0"),
     "exits_closing": ("KP-204", "ended itself with exit status 0"),
     "ExitsWhenCollected": ("KP-204", "ended itself with exit status 0"),
+    "ExitsWhenLeft": ("KP-204", "ended itself with exit status 0"),
     "floods_stdout": ("KP-301", "more than 1 MiB on standard output"),
     "scribbles": ("KP-301", f"foreign bytes on {CHANNEL}"),
     "closes_descriptors": ("KP-301", f"{CHANNEL} was closed"),
@@ -168,6 +169,32 @@ def test_a_process_lost_while_closing_fails_a_check_about_closing_that_saw_nothi
     sound.close()
     assert (closing.id, closing.outcome) == ("KP-204", CheckOutcome.FAILED)
     assert "exit status 0" in (closing.saw or "")
+
+
+def test_a_process_lost_at_the_very_end_is_not_green() -> None:
+    """A context manager of the whole run is left when every check has its result."""
+    report = report_on("exits_when_left")
+    assert set(broken(report)) == {"KP-204", "KP-205"}
+    assert "exit status 0" in broken(report)["KP-204"]
+    assert next(check.where for check in report.checks if check.id == "KP-204") == "the end of the run"
+
+
+def test_an_interrupted_check_leaves_no_answer_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C, or a plugin's time-out: the child goes, and what it still had to say goes with it."""
+    run = Run(SOUND, QUICK)
+    assert isinstance(run.runner, Supervisor)
+    run.runner.open()
+
+    def interrupted(_child: object, _seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(supervisor._Child, "receive", interrupted)
+        run.result(BY_ID["KP-101"])
+    assert run.runner._child is None
+    assert run.result(BY_ID["KP-102"]).id == "KP-102"
+    assert run.result(BY_ID["KP-102"]).outcome is CheckOutcome.PASSED
+    run.close()
 
 
 @pytest.fixture

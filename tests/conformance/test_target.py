@@ -227,6 +227,16 @@ def test_an_object_that_only_this_process_has_none() -> None:
     assert [importable_name(value) for value in [*values, target_kinds.maker.method, Misnamed]] == [None] * 10
 
 
+def test_a_module_that_was_loaded_by_its_path_has_no_name_for_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is among the modules of this process, and an import would not find it."""
+    for name in ("loaded_by_path", "target_kinds.inner"):
+        module = ModuleType(name)
+        found = type("found", (), {"__module__": name, "__qualname__": "found"})
+        vars(module)["found"] = found
+        monkeypatch.setitem(sys.modules, name, module)
+        assert importable_name(found) is None
+
+
 def test_an_object_of_the_program_that_runs_has_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process has another __main__."""
     main = ModuleType("__main__")

@@ -16,6 +16,7 @@ from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.results import CheckOutcome
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
+from knowledge_conformance.subject import OutOfCallsError
 from knowledge_conformance.target import Target, load
 from knowledge_conformance.verdict import Verdict
 from knowledge_conformance.worker import Worker
@@ -239,6 +240,26 @@ def test_a_worker_without_a_target_has_no_provider() -> None:
     worker.run("KP-101", 10)
     assert "there is no module" in told.of("unusable")[0]
     assert told.of("unopened") == ["the target was not opened"]
+
+
+def test_a_process_without_event_loops_opens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider may have set a policy that gives none, or used up all descriptors."""
+    monkeypatch.setattr(asyncio, "new_event_loop", _no_loop)
+    _, told = worker_of(HandbookProvider)
+    assert told.of("unusable") == ["cannot open m:target: there is no event loop, OSError: none"]
+
+
+def _no_loop() -> None:
+    raise OSError("none")
+
+
+def test_no_call_is_made_beyond_the_budget_by_whoever_is_left() -> None:
+    """A check's own thread may outlive it."""
+    worker, told = worker_of(HandbookProvider)
+    worker.run("KP-101", 1)
+    with pytest.raises(OutOfCallsError):
+        worker._announce("retrieve()", 1.0)
+    assert told.of("call") == ["close()"]
 
 
 def test_a_factory_that_stops_the_loop_opens_nothing() -> None:

@@ -23,6 +23,7 @@ _LOOP_ATTEMPTS: Final = 3
 _TICK_SECONDS: Final = 0.01
 _DISTINCT_MAX: Final = 8
 _KNOWN_MAX: Final = 3
+_OTHER_SIZE: Final = limits.TOP_K_MAX - 1
 
 
 # Clause 7.1
@@ -158,20 +159,18 @@ async def answers_are_not_mixed_up(subject: Subject) -> None:
     State that a call keeps on the provider belongs to the last caller: one user hears what another asked.
     """
     rounds = await _rounds(subject)
-    known = _known_ids(await subject.survey())
+    known = _known(await subject.survey())
     for _, exchange in rounds.together:
         # Against what was answered before anything met: a cache keeps a mixed-up answer, and repeats it.
         if _is_anothers(exchange, known):
             raise _mixed_up(exchange)
-    tell = rounds.telling()
+    tell, steady = rounds.telling()
     for at, exchange in rounds.together:
-        answer, alone = tell(exchange), [tell(each) for each in rounds.alone]
-        own = {*_ids(rounds.alone[at])} | known.get(exchange.request.query, set())
+        answer, alone = tell(exchange), tell(rounds.alone[at])
         # Nothing is not told from a call that was turned away: that is KP-706's matter. Too many are KP-304's, when
         # the same request gets them alone, too.
-        grown = answer != alone[at] and exchange.count > exchange.request.top_k
-        another = answer in {*alone} - {alone[at], ()} and not {*_ids(exchange)} <= own
-        if grown or another:
+        grown = answer != alone and exchange.count > exchange.request.top_k
+        if at in steady and (grown or answer in {tell(rounds.alone[other]) for other in steady} - {alone, ()}):
             raise _mixed_up(exchange)
         subject.observe()
 
@@ -185,19 +184,29 @@ def _mixed_up(exchange: Exchange) -> Violation:
     )
 
 
-def _known_ids(survey: Sequence[Exchange]) -> dict[str, set[Plain]]:
-    """The ids that each query of the survey found, at its largest size."""
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The ids that a query found when it was asked alone; ``whole``: the answer had room for more."""
+
+    ids: set[Plain]
+    whole: bool
+
+    def is_foreign(self, found: set[Plain]) -> bool:
+        """Whether such ids cannot be this query's: of a whole answer none may be new, of a cut one some must be."""
+        return not found <= self.ids if self.whole else not found & self.ids
+
+
+def _known(survey: Sequence[Exchange]) -> dict[str, _Known]:
     largest = sorted(answered(survey), key=lambda exchange: exchange.request.top_k)
-    return {exchange.request.query: {*_ids(exchange)} for exchange in largest}
+    return {each.request.query: _Known({*_ids(each)}, each.count < each.request.top_k) for each in largest}
 
 
-def _is_anothers(exchange: Exchange, known: Mapping[str, set[Plain]]) -> bool:
-    """Whether an answer is no part of what its query found alone, and all of it is part of what another one found."""
-    query = exchange.request.query
-    if query not in known or exchange.error is not None or not exchange.count:
+def _is_anothers(exchange: Exchange, known: Mapping[str, _Known]) -> bool:
+    """Whether an answer cannot be its query's, and has something of what another query found."""
+    query, found = exchange.request.query, {*_ids(exchange)}
+    if query not in known or exchange.error is not None or not found:
         return False
-    found = {*_ids(exchange)}
-    return not found <= known[query] and any(found <= ids for other, ids in known.items() if other != query)
+    return known[query].is_foreign(found) and any(found & each.ids for name, each in known.items() if name != query)
 
 
 # Clause 7.5
@@ -209,11 +218,11 @@ async def together_is_as_alone(subject: Subject) -> None:
     """
     rounds = await _rounds(subject)
     try:
-        tell = rounds.telling()
+        tell, steady = rounds.telling()
     except Inconclusive as error:
         raise Blocked(f"3.6 has to hold first: {error}") from None
     for at, exchange in rounds.together:
-        if tell(exchange) != tell(rounds.alone[at]):
+        if at in steady and tell(exchange) != tell(rounds.alone[at]):
             raise Violation(
                 wanted="the answer that the same request gets alone",
                 saw=_came(exchange),
@@ -237,29 +246,33 @@ class _Rounds:
     alone: Sequence[Exchange]
     again: Sequence[Exchange]
 
-    def telling(self) -> Callable[[Exchange], Plain]:
-        """By what the answers can be told apart: what they say, or their ids where what they say changes each time.
+    def telling(self) -> tuple[Callable[[Exchange], Plain], set[int]]:
+        """By what answers can be told apart, and the places of the requests whose answer alone held still.
 
-        Raises ``Inapplicable`` where all are equal, and ``Inconclusive`` where they do not hold still.
+        That is what they say, or their ids where what they say changes each time. Raises ``Inapplicable`` where all
+        are equal, and ``Inconclusive`` where hardly any holds still.
         """
-        for tell in (_said, _ids):
-            alone = [tell(exchange) for exchange in self.alone]
-            if alone == [tell(exchange) for exchange in self.again]:
-                if len({*alone}) < 2:
-                    raise Inapplicable("every request gets the same answer, so none can be taken for another")
-                return tell
-        raise Inconclusive(
-            "the same request gave other results when it was asked again, so no answer can be told from another",
-            hint="make the answers of a test the same each time (clause 3.6), as with a fixed seed or corpus",
-        )
+        tell, steady = max(((tell, self._steady(tell)) for tell in (_said, _ids)), key=lambda each: len(each[1]))
+        if len({tell(exchange) for exchange in (*self.alone, *self.again)}) < 2:
+            raise Inapplicable("every request gets the same answer, so none can be taken for another")
+        if len({tell(self.alone[at]) for at in steady}) < 2:
+            raise Inconclusive(
+                "the same request gave other results when it was asked again, so no answer can be told from another",
+                hint="make the answers of a test the same each time (clause 3.6), as with a fixed seed or corpus",
+            )
+        return tell, steady
+
+    def _steady(self, tell: Callable[[Exchange], Plain]) -> set[int]:
+        return {at for at, exchange in enumerate(self.alone) if tell(exchange) == tell(self.again[at])}
 
 
 async def _rounds(subject: Subject) -> _Rounds:
     known = [exchange.request.query for exchange in answered(await subject.survey())]
-    smaller = [RetrievalRequest(query=query, top_k=3) for query in list(dict.fromkeys(known))[:_KNOWN_MAX]]
-    fresh = await subject.unasked(_DISTINCT_MAX - 1 - len(smaller))
+    # A size that the survey did not ask, and as large as may be: results of equal score may swap at the cut.
+    sized = [RetrievalRequest(query=query, top_k=_OTHER_SIZE) for query in list(dict.fromkeys(known))[:_KNOWN_MAX]]
+    fresh = await subject.unasked(_DISTINCT_MAX - 1 - len(sized))
     # Nonsense first: where the last request wins, its empty answer would look like one that was turned away.
-    requests = [RetrievalRequest(query=MADE_UP_QUERY), *fresh, *smaller]
+    requests = [RetrievalRequest(query=MADE_UP_QUERY), *fresh, *sized]
     places = [at % len(requests) for at in range(subject.settings.concurrency)]
     # Copies: whether a provider changes a request is KP-308's matter. At once before one after another: afterwards a
     # cache would answer, and no two calls would meet.

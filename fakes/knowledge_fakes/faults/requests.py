@@ -9,7 +9,7 @@ from knowledge_fakes.faults._fault import fault
 from knowledge_provider import RetrievalContext, RetrievalRequest, limits
 
 _NO_HIT: Final = {"no_hit_query": "zzqx nonsense 9731"}
-_MANY: Final = {"examples": 100}
+_MANY: Final = {"examples": 250, "max_calls": 1000}
 """Enough generated requests for the mistake to be met by any version of what generates them."""
 
 
