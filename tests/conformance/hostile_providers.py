@@ -116,7 +116,7 @@ def _overflow() -> None:
     # Deep enough for the C stack, through calls that the interpreter does not count as Python's own.
     sys.setrecursionlimit(10**9)
     nested: list[Any] = []
-    for _ in range(10**6):
+    for _ in range(3 * 10**5):
         nested = [nested]
     repr(nested)
 
@@ -342,7 +342,7 @@ closes_stdout = _retrieving(_once(lambda: os.closerange(1, 3)))
 
 
 def _start_threads() -> None:
-    for _ in range(2000):
+    for _ in range(500):
         threading.Thread(target=time.sleep, args=(LONG,), daemon=True).start()
 
 
