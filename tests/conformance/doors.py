@@ -1,17 +1,21 @@
 """What the tests of the kit's doors share: a pytest of their own, and processes to look for."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).parent
 SOUND: Final = "knowledge_fakes.handbook:provider"
 WAIT_SECONDS: Final = 60.0
+FEW: Final = "--provider-examples=1"
+"""For runs that are not about generated requests."""
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -43,6 +47,17 @@ def run(folder: Path, command: Iterable[str], **changes: str) -> subprocess.Comp
         timeout=2 * WAIT_SECONDS,
         check=False,
     )
+
+
+def ids_in(text: str) -> list[str]:
+    """The ids that have a line of their own in a summary."""
+    return [line.split()[0] for line in text.splitlines() if re.match(r"KP-\d+  \w", line)]
+
+
+def hostile(name: str) -> str:
+    """The target of this name, in whichever module of hostile ones it is."""
+    modules = ("hostile_providers", "hostile_values", "hostile_lives")
+    return next(f"{module}:{name}" for module in modules if hasattr(import_module(module), name))
 
 
 def lines(text: str, *, starting: str) -> list[str]:

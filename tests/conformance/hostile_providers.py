@@ -1,7 +1,4 @@
-"""Providers that attack whoever runs them: targets for the tests of the kit's machinery, each named by what it does.
-
-Every one is the sound handbook but for one thing, so that the check it fails is the one that saw that thing.
-"""
+"""Targets that attack whoever runs them: they hold, end or spoil the process, its loop or the standard library."""
 
 import asyncio
 import atexit
@@ -13,74 +10,18 @@ import os
 import re
 import resource
 import signal
-import subprocess
 import sys
 import threading
 import time
-import unittest.mock
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
+
+from hostile_base import LONG, on, once, raising, retrieving
 
 from knowledge_fakes.handbook import HandbookProvider
 
-LONG = 1000.0
 _DESCRIPTORS = 512
-OFFSPRING = "OFFSPRING_FILE"
-"""The environment variable with the file that a provider writes the ids of its processes to."""
-
-Act = Callable[[], object]
-
-
-def _on(method: str, act: Act) -> type[HandbookProvider]:
-    """A handbook whose synchronous ``method`` first does something."""
-    sound = getattr(HandbookProvider, method)
-
-    def does(self: HandbookProvider, *arguments: Any) -> Any:
-        act()
-        return sound(self, *arguments)
-
-    return type(method, (HandbookProvider,), {method: does})
-
-
-def _retrieving(*acts: Act) -> type[HandbookProvider]:
-    """A handbook whose ``retrieve`` first does something on the event loop."""
-
-    class Provider(HandbookProvider):
-        async def retrieve(self, request: Any, context: Any) -> Any:
-            for act in acts:
-                act()
-            return await super().retrieve(request, context)
-
-    return Provider
-
-
-def _answering(answer: Callable[[], Any]) -> type[HandbookProvider]:
-    class Provider(HandbookProvider):
-        async def retrieve(self, request: Any, context: Any) -> Any:
-            return answer()
-
-    return Provider
-
-
-def _raise(error: BaseException) -> Act:
-    def act() -> None:
-        raise error
-
-    return act
-
-
-def _once(act: Act) -> Act:
-    done: list[bool] = []
-
-    def once() -> None:
-        if not done:
-            done.append(True)
-            act()
-
-    return once
-
 
 # Held: the process does not answer any more.
 
@@ -90,26 +31,24 @@ def _endless() -> None:
         pass
 
 
-blocks = _retrieving(lambda: time.sleep(LONG))
-spins = _retrieving(_endless)
-backtracks = _retrieving(lambda: re.match(r"(a+)+$", "a" * 64 + "b"))
-loops_inside_c = _retrieving(lambda: sum(iter(int, 1)))
+blocks = retrieving(lambda: time.sleep(LONG))
+spins = retrieving(_endless)
+backtracks = retrieving(lambda: re.match(r"(a+)+$", "a" * 64 + "b"))
 # The signal may take a moment to reach all threads.
-stops = _retrieving(lambda: os.kill(os.getpid(), signal.SIGSTOP), lambda: time.sleep(LONG))
-blocks_describe = _on("describe", lambda: time.sleep(LONG))
+stops = retrieving(lambda: os.kill(os.getpid(), signal.SIGSTOP), lambda: time.sleep(LONG))
+blocks_describe = on("describe", lambda: time.sleep(LONG))
 
 # Ended: the process goes away.
 
-exits_at_once = _retrieving(lambda: os._exit(0))
-is_killed = _retrieving(lambda: os.kill(os.getpid(), signal.SIGKILL))
-is_terminated = _retrieving(lambda: os.kill(os.getpid(), signal.SIGTERM))
-interrupts_itself = _retrieving(lambda: os.kill(os.getpid(), signal.SIGINT))
-kills_its_group = _retrieving(lambda: os.killpg(0, signal.SIGKILL))
-sets_an_alarm = _retrieving(lambda: signal.setitimer(signal.ITIMER_REAL, 0.01), lambda: time.sleep(LONG))
-aborts = _retrieving(os.abort)
-reads_address_zero = _retrieving(lambda: ctypes.string_at(0))
-exits_describing = _on("describe", lambda: os._exit(0))
-exits_in_health = _on("health", lambda: os._exit(0))
+exits_at_once = retrieving(lambda: os._exit(0))
+is_killed = retrieving(lambda: os.kill(os.getpid(), signal.SIGKILL))
+interrupts_itself = retrieving(lambda: os.kill(os.getpid(), signal.SIGINT))
+kills_its_group = retrieving(lambda: os.killpg(0, signal.SIGKILL))
+sets_an_alarm = retrieving(lambda: signal.setitimer(signal.ITIMER_REAL, 0.01), lambda: time.sleep(LONG))
+aborts = retrieving(os.abort)
+reads_address_zero = retrieving(lambda: ctypes.string_at(0))
+exits_describing = on("describe", lambda: os._exit(0))
+exits_in_health = on("health", lambda: os._exit(0))
 
 
 def _overflow() -> None:
@@ -121,19 +60,19 @@ def _overflow() -> None:
     repr(nested)
 
 
-overflows_the_stack = _retrieving(_overflow)
+overflows_the_stack = retrieving(_overflow)
 
 # Raised: what a host must survive as an ordinary error.
 
 _recursive: Callable[[], object] = lambda: _recursive()  # noqa: E731 - the shortest endless recursion
-exits = _retrieving(_raise(SystemExit(0)))
-raises_interrupt = _retrieving(_raise(KeyboardInterrupt()))
-raises_base = _retrieving(_raise(BaseException("base")))
-raises_generator_exit = _retrieving(_raise(GeneratorExit()))
-raises_stop = _retrieving(_raise(StopAsyncIteration()))
-raises_cancelled = _retrieving(_raise(asyncio.CancelledError()))
-recurses = _retrieving(lambda: _recursive())
-runs_out_of_memory = _retrieving(
+exits = retrieving(raising(SystemExit(0)))
+raises_interrupt = retrieving(raising(KeyboardInterrupt()))
+raises_base = retrieving(raising(BaseException("base")))
+raises_generator_exit = retrieving(raising(GeneratorExit()))
+raises_stop = retrieving(raising(StopAsyncIteration()))
+raises_cancelled = retrieving(raising(asyncio.CancelledError()))
+recurses = retrieving(lambda: _recursive())
+runs_out_of_memory = retrieving(
     lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31)), lambda: bytearray(1 << 40)
 )
 
@@ -211,15 +150,6 @@ class HangsInAThread(HandbookProvider):
         time.sleep(LONG)
 
 
-def _forever() -> Any:
-    while True:
-        yield {}
-
-
-endless_generator = _answering(_forever)
-endless_results = _answering(lambda: {"results": _forever()})
-
-
 class EndlessAwaitable(HandbookProvider):
     """A retrieve whose awaitable gives way for ever."""
 
@@ -265,8 +195,8 @@ def _scribble() -> None:
             os.write(descriptor, b'{"result": {"id": "KP-301", "outcome": "passed"}}\n')
 
 
-floods_stdout = _retrieving(_flood)
-scribbles = _retrieving(_scribble)
+floods_stdout = retrieving(_flood)
+scribbles = retrieving(_scribble)
 
 
 def _take() -> None:
@@ -275,8 +205,8 @@ def _take() -> None:
         os.dup2(nothing, descriptor)
 
 
-closes_descriptors = _retrieving(lambda: os.closerange(0, _DESCRIPTORS))
-takes_descriptors = _retrieving(_take)
+closes_descriptors = retrieving(lambda: os.closerange(0, _DESCRIPTORS))
+takes_descriptors = retrieving(_take)
 
 
 def _no_policy() -> None:
@@ -287,9 +217,9 @@ def _no_policy() -> None:
     asyncio.set_event_loop_policy(Policy())
 
 
-breaks_the_policy = _retrieving(_no_policy)
-limits_recursion = _retrieving(lambda: sys.setrecursionlimit(70))
-no_descriptors = _retrieving(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)))
+breaks_the_policy = retrieving(_no_policy)
+limits_recursion = retrieving(lambda: sys.setrecursionlimit(70))
+no_descriptors = retrieving(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0)))
 
 
 def _nothing(*_arguments: Any, **_keywords: Any) -> None:
@@ -315,7 +245,7 @@ PATCHES: dict[str, tuple[Any, str]] = {
 
 def _patching(name: str) -> type[HandbookProvider]:
     module, attribute = PATCHES[name]
-    return _retrieving(lambda: setattr(module, attribute, _nothing))
+    return retrieving(lambda: setattr(module, attribute, _nothing))
 
 
 for _name in PATCHES:
@@ -323,22 +253,22 @@ for _name in PATCHES:
 
 # Harmless to the kit, whatever a host would say.
 
-patches_what_it_likes = _retrieving(
+patches_what_it_likes = retrieving(
     *(
         functools.partial(setattr, *PATCHES[name], _nothing)
         for name in ("time.sleep", "json.dumps", "json.loads", "os.write", "os.read", "os._exit")
     )
 )
-does_what_it_likes = _retrieving(
+does_what_it_likes = retrieving(
     lambda: sys.settrace(lambda *_: None),
     lambda: os.chdir("/"),
     os.environ.clear,
     gc.disable,
-    _once(lambda: atexit.register(os._exit, 0)),
+    once(lambda: atexit.register(os._exit, 0)),
     lambda: threading.Thread(target=sys.exit).start(),
-    lambda: threading.Thread(target=_raise(ValueError("in a thread"))).start(),
+    lambda: threading.Thread(target=raising(ValueError("in a thread"))).start(),
 )
-closes_stdout = _retrieving(_once(lambda: os.closerange(1, 3)))
+closes_stdout = retrieving(once(lambda: os.closerange(1, 3)))
 
 
 def _start_threads() -> None:
@@ -346,205 +276,4 @@ def _start_threads() -> None:
         threading.Thread(target=time.sleep, args=(LONG,), daemon=True).start()
 
 
-starts_threads = _retrieving(_once(_start_threads))
-
-
-# Processes of its own.
-
-
-def _report(*pids: int) -> None:
-    with Path(os.environ[OFFSPRING]).open("a", encoding="ascii") as file:
-        file.writelines(f"{pid}\n" for pid in (os.getpid(), *pids))
-
-
-def _spawn(**options: Any) -> None:
-    _report(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], **options).pid)
-
-
-def _daemonize() -> None:
-    # Two forks and a session of its own: nothing of it hangs on the provider's process any more.
-    first = os.fork()
-    if first:
-        os.waitpid(first, 0)
-        return
-    os.setsid()
-    if os.fork() == 0:
-        _report()
-        time.sleep(LONG)
-    os._exit(0)
-
-
-spawns = _retrieving(_once(_spawn))
-spawns_a_session = _retrieving(_once(lambda: _spawn(start_new_session=True)))
-daemonizes = _retrieving(_once(_daemonize))
-forks = _retrieving(_once(os.fork))
-
-
-def _fork_and_stay() -> None:
-    if os.fork() == 0:
-        _report()
-        time.sleep(LONG)
-
-
-forks_and_reports = _retrieving(_once(_fork_and_stay))
-spawns_and_loops = _retrieving(lambda: _spawn(start_new_session=True), lambda: sum(iter(int, 1)))
-kills_its_parent = _retrieving(_report, lambda: os.kill(os.getppid(), signal.SIGKILL), lambda: time.sleep(LONG))
-
-
-# The ends of a provider's life.
-
-exits_closing = _on("close", lambda: os._exit(0))
-blocks_closing = _on("close", lambda: time.sleep(LONG))
-
-
-class HangsClosing(HandbookProvider):
-    """A close that does not end, whoever cancels it."""
-
-    async def close(self) -> None:
-        while True:
-            with suppress(asyncio.CancelledError):
-                await asyncio.sleep(LONG)
-
-
-class BlocksClosing(HandbookProvider):
-    """A close that holds the event loop."""
-
-    async def close(self) -> None:
-        _endless()
-
-
-class RaisesClosing(HandbookProvider):
-    """A close that raises what ends a process."""
-
-    async def close(self) -> None:
-        raise SystemExit(0)
-
-
-class ExitsWhenCollected(HandbookProvider):
-    """Takes the process away when nobody refers to it any more."""
-
-    def __del__(self) -> None:
-        os._exit(0)
-
-
-class LeavesATask(HandbookProvider):
-    """Leaves a task behind that cannot be cancelled."""
-
-    async def retrieve(self, request: Any, context: Any) -> Any:
-        async def stay() -> None:
-            while True:
-                with suppress(asyncio.CancelledError):
-                    await asyncio.sleep(LONG)
-
-        self.left = asyncio.create_task(stay())
-        return await super().retrieve(request, context)
-
-
-# Objects that lie, or raise when they are looked at.
-
-
-class Hostile:
-    """Raises whatever is done to it, and has the hash of a field's name."""
-
-    def _refuse(self, *_arguments: Any) -> Any:
-        raise RuntimeError("looked at")
-
-    __eq__ = __ne__ = __str__ = __repr__ = __len__ = __iter__ = __bool__ = __getattr__ = _refuse
-
-    def __hash__(self) -> int:
-        return hash("results")
-
-
-class Liar:
-    """Says that it is a dictionary."""
-
-    def __getattribute__(self, name: str) -> Any:
-        return dict if name == "__class__" else super().__getattribute__(name)
-
-
-hostile_answer = _answering(Hostile)
-hostile_keys = _answering(lambda: {Hostile(): 1})
-hostile_items = _answering(lambda: [Hostile(), {"id": Hostile(), "content": Hostile()}])
-lying_answer = _answering(Liar)
-lying_items = _answering(lambda: [Liar(), unittest.mock.Mock(spec=dict)])
-hostile_description = type("D", (HandbookProvider,), {"describe": lambda self: Hostile()})
-lying_description = type("L", (HandbookProvider,), {"describe": lambda self: {"protocolVersion": Liar()}})
-a_million_results = _answering(lambda: [{"id": str(at), "content": "x"} for at in range(10**6)])
-huge_text = _answering(lambda: [{"id": "a", "content": "x" * 10**7, "score": 10**5000}])
-mock = unittest.mock.MagicMock()
-
-
-def _knot() -> Any:
-    item: dict[str, Any] = {"id": "a", "content": "x"}
-    item["metadata"] = item
-    return [item]
-
-
-def _deep() -> Any:
-    nested: Any = "x"
-    for _ in range(10**4):
-        nested = [nested]
-    return [{"id": "a", "content": "x", "metadata": {"nested": nested}}]
-
-
-knot = _answering(_knot)
-deep = _answering(_deep)
-
-
-class Null(HandbookProvider):
-    """Describes itself well and never finds anything."""
-
-    async def retrieve(self, request: Any, context: Any) -> Any:
-        return []
-
-
-class HostileRetrieve(HandbookProvider):
-    """Has its methods only when it likes."""
-
-    looks = 0
-
-    def __getattribute__(self, name: str) -> Any:
-        if name == "retrieve":
-            type(self).looks += 1
-            if type(self).looks > 3:
-                raise RuntimeError("not now")
-        return super().__getattribute__(name)
-
-
-class HostileClose(HandbookProvider):
-    """Raises when close is looked at."""
-
-    def __getattribute__(self, name: str) -> Any:
-        if name == "close":
-            raise RuntimeError("do not look")
-        return super().__getattribute__(name)
-
-
-class HostileInstance:
-    """Raises when anything of it is looked at."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise RuntimeError(name)
-
-
-hostile_instance = HostileInstance()
-
-
-class Advised(HandbookProvider):
-    """Keeps every MUST, and not the SHOULD about a label's length."""
-
-    def describe(self) -> Any:
-        return {**super().describe(), "label": "A very long label. " * 20}
-
-
-class ExitsWhenLeft:
-    """A context manager that lives for the whole run, and takes the process away when it is left."""
-
-    def __enter__(self) -> HandbookProvider:
-        return HandbookProvider()
-
-    def __exit__(self, *_error: object) -> None:
-        os._exit(0)
-
-
-exits_when_left = ExitsWhenLeft()
+starts_threads = retrieving(once(_start_threads))

@@ -119,7 +119,7 @@ def test_the_pipes_are_closed_in_whatever_the_provider_starts(tmp_path: Path, mo
     monkeypatch.setenv("OFFSPRING_FILE", str(pids))
     made = Child()
     ours = {Path(f"/proc/self/fd/{descriptor}").readlink() for descriptor in (made.commands, made.results)}
-    made.begin("hostile_providers:forks_and_reports")
+    made.begin("hostile_lives:forks_and_reports")
     made.until("opened")
     assert ours <= held_by(made.process.pid)
     made.writer.write({"run": "KP-301", "remaining": 50, "close": True})

@@ -5,7 +5,7 @@ import unittest.mock
 from collections import OrderedDict, UserDict, namedtuple
 from typing import Any
 
-import hostile_providers as hostile
+import hostile_values as hostile
 import pytest
 
 from knowledge_conformance.exchange import (

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doors import hostile
 
 from knowledge_conformance import in_process
 from knowledge_conformance.catalogue import BY_ID
@@ -64,7 +65,7 @@ def run_on(provider: Any, settings: Settings = QUICK) -> Report:
 
 
 def report_on(name: str) -> Report:
-    return Run(load(f"hostile_providers:{name}"), QUICK).all()
+    return Run(load(hostile(name)), QUICK).all()
 
 
 def broken(report: Report) -> dict[str, str]:
@@ -76,8 +77,11 @@ def cases(table: dict[str, tuple[str, str]]) -> pytest.MarkDecorator:
 
 
 @cases(BREAKS_ITS_CALLER | RAISES)
-def test_a_hostile_provider_fails_one_named_check(name: str, check_id: str, fragment: str) -> None:
+def test_a_hostile_provider_fails_one_named_check(
+    name: str, check_id: str, fragment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What raises, hangs on the loop or reaches for its caller's tasks needs no child process to be survived."""
+    monkeypatch.setattr("knowledge_conformance.worker.CLOSE_SECONDS", 0.2)
     report = report_on(name)
     assert list(broken(report)) == [check_id], broken(report)
     assert fragment in broken(report)[check_id]

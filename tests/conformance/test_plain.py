@@ -4,7 +4,7 @@ import itertools
 import unittest.mock
 from typing import Any
 
-import hostile_providers as hostile
+import hostile_values as hostile
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
