@@ -6,7 +6,8 @@ from typing import Final
 from knowledge_conformance.check import Blocked, Check, Hang, Inapplicable, Inconclusive, Level, Violation
 from knowledge_conformance.render import show_error
 from knowledge_conformance.results import CheckOutcome, CheckResult
-from knowledge_conformance.subject import OutOfCallsError, ProviderRaisedError, Subject
+from knowledge_conformance.subject import ProviderRaisedError, Subject
+from knowledge_conformance.watched import OutOfCallsError
 
 EVIDENCE_MAX: Final = 600
 """Code points of one line of evidence: enough to understand, and bounded whatever a provider returns."""

@@ -5,7 +5,6 @@ Knows one provider and its settings. It judges nothing: a check decides what an 
 
 import asyncio
 import inspect
-from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 from typing import Any, Final, Protocol
@@ -15,14 +14,10 @@ from knowledge_conformance.check import Hang, Inconclusive
 from knowledge_conformance.exchange import Exchange, raised_at, show_request
 from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
+from knowledge_conformance.watched import Watched
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, limits
 
-TRANSCRIPT_MAX: Final = 64
 DEFAULT_OWNER: Final = "conformance-owner"
-
-
-class OutOfCallsError(Exception):
-    """The run may not call the provider any more (``--max-calls``)."""
 
 
 class ProviderRaisedError(Exception):
@@ -46,12 +41,8 @@ class Surveyor(Protocol):
         ...
 
 
-class Subject:
-    """One provider under one check.
-
-    ``allowed`` is how many calls the check may make. ``announce`` is told each call before it is made, and within how
-    many seconds it should end, so that whoever watches can count the calls and tell which one took the process away.
-    """
+class Subject(Watched):
+    """One provider under one check; its calls are bounded, counted and announced."""
 
     def __init__(
         self,
@@ -62,21 +53,11 @@ class Subject:
         announce: Callable[[str, float], None],
         surveyor: Surveyor,
     ) -> None:
+        super().__init__(settings, announce=announce, allowed=allowed)
         self.provider = provider
-        self.settings = settings
-        self.calls: int = 0
-        self.observations: int = 0
-        self.transcript: deque[str] = deque(maxlen=TRANSCRIPT_MAX)
-        self.shown: str | None = None
-        self._allowed = allowed
-        self._announce = announce
         self._surveyor = surveyor
 
     # What a check says.
-
-    def observe(self, count: int = 1) -> None:
-        """Count what was looked at."""
-        self.observations += count
 
     def look_at(self, exchange: Exchange) -> None:
         """Make an exchange the call that a finding shows, unless the finding says another place."""
@@ -125,7 +106,7 @@ class Subject:
 
     async def describe(self) -> Any:
         """What ``describe()`` answers, called on the loop's own thread as a host does; raises what it raises."""
-        self._count("describe()", self.settings.timeout)
+        self.count("describe()", self.settings.timeout)
         try:
             return self.provider.describe()
         except BaseException as error:
@@ -148,7 +129,7 @@ class Subject:
         context = context or self.context()
         # What was asked, whatever the provider makes of the request that it gets (clause 3.8).
         asked = request.model_copy(deep=True)
-        self._count(show_request(request), self.settings.timeout)
+        self.count(show_request(request), self.settings.timeout)
         ending = await calls.call(
             self.member("retrieve"),
             request,
@@ -165,30 +146,22 @@ class Subject:
     async def health(self) -> calls.Ending:
         """One call of ``health``, with a signal when it takes one (clause 2.1)."""
         health = self.member("health")
-        self._count("health()", limits.HEALTH_SECONDS)
+        self.count("health()", limits.HEALTH_SECONDS)
         arguments = (CancelSignal(),) if calls.takes_argument(health) else ()
         return await calls.call(health, *arguments, seconds=limits.HEALTH_SECONDS)
 
     async def close(self) -> calls.Ending:
         """One call of ``close()``; an ending that hung is a ``Hang``."""
-        self._count("close()", self.settings.timeout)
+        self.count("close()", self.settings.timeout)
         ending = await calls.call(self.member("close"), seconds=self.settings.timeout)
         self._refuse_hang(ending, "close()", self.settings.timeout)
         return ending
 
     async def start(self, request: RetrievalRequest, context: RetrievalContext) -> "asyncio.Task[Any] | None":
         """A call of ``retrieve`` as a task that a check can cancel, or None when it answered without one."""
-        self._count(show_request(request), self.settings.timeout)
+        self.count(show_request(request), self.settings.timeout)
         begun = await calls.begin(self.member("retrieve"), request, context)
         return asyncio.ensure_future(calls.finish(begun)) if inspect.isawaitable(begun) else None
-
-    def _count(self, shown: str, seconds: float) -> None:
-        if self.calls >= self._allowed:
-            raise OutOfCallsError
-        self.calls += 1
-        self.shown = shown
-        self.transcript.append(shown)
-        self._announce(shown, seconds)
 
     @staticmethod
     def _refuse_hang(ending: calls.Ending, shown: str, seconds: float) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from knowledge_conformance.exchange import Exchange
-from knowledge_conformance.subject import OutOfCallsError, Subject
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.watched import OutOfCallsError
 from knowledge_provider import RetrievalRequest, limits
 
 QUERIES_WANTED: Final = 3

@@ -17,9 +17,10 @@ from knowledge_conformance.check import Check
 from knowledge_conformance.render import never_show, show_error
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import OutOfCallsError, Subject
+from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import SURVEY_CALLS, Survey
 from knowledge_conformance.target import Target, TargetError, load, open_provider
+from knowledge_conformance.watched import OutOfCallsError
 
 CLOSE_SECONDS: Final = 1.5
 WIND_DOWN_SECONDS: Final = 0.5

@@ -19,8 +19,9 @@ from knowledge_conformance.check import (
 from knowledge_conformance.engine import EVIDENCE_MAX, left_out, run_check
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import OutOfCallsError, ProviderRaisedError, Subject
+from knowledge_conformance.subject import ProviderRaisedError, Subject
 from knowledge_conformance.survey import Survey
+from knowledge_conformance.watched import OutOfCallsError
 
 VIOLATION = Violation(wanted="a list", saw="None", hint="return a list")
 

@@ -10,13 +10,8 @@ from knowledge_conformance import calls
 from knowledge_conformance.check import Violation
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.settings import OwnerExpectation, Settings
-from knowledge_conformance.subject import (
-    DEFAULT_OWNER,
-    TRANSCRIPT_MAX,
-    OutOfCallsError,
-    ProviderRaisedError,
-    Subject,
-)
+from knowledge_conformance.subject import DEFAULT_OWNER, ProviderRaisedError, Subject
+from knowledge_conformance.watched import TRANSCRIPT_MAX, OutOfCallsError
 from knowledge_fakes.handbook import HandbookProvider, SyncHandbookProvider
 from knowledge_provider import CancelSignal, RetrievalRequest, limits
 

@@ -8,8 +8,9 @@ import pytest
 
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.settings import OwnerExpectation, Settings
-from knowledge_conformance.subject import OutOfCallsError, ProviderRaisedError, Subject
+from knowledge_conformance.subject import ProviderRaisedError, Subject
 from knowledge_conformance.survey import PROBES, QUERIES_WANTED, SURVEY_CALLS, Survey, answered, configured_queries
+from knowledge_conformance.watched import OutOfCallsError
 from knowledge_provider import RetrievalRequest
 
 Answer = Callable[[RetrievalRequest], Any]

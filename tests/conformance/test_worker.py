@@ -9,8 +9,8 @@ import pytest
 from knowledge_conformance import worker as worker_module
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import OutOfCallsError
 from knowledge_conformance.target import Target
+from knowledge_conformance.watched import OutOfCallsError
 from knowledge_conformance.worker import Worker
 from knowledge_fakes.handbook import HandbookProvider
 

@@ -9,7 +9,8 @@ from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.checks.requests import accepted
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import OutOfCallsError, Subject
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.watched import OutOfCallsError
 
 if TYPE_CHECKING:
     from knowledge_provider import RetrievalRequest

@@ -1,0 +1,46 @@
+"""``Watched``: what every subject of a check keeps while it is watched; knows no provider, host or composite."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from knowledge_conformance.settings import Settings
+
+TRANSCRIPT_MAX: Final = 64
+
+
+class OutOfCallsError(Exception):
+    """The run may not call what it checks any more (``--max-calls``)."""
+
+
+class Watched:
+    """Counts what a check looks at and what it calls, and writes the calls down.
+
+    ``allowed`` is how many calls the check may make, or None where there is no back end to spare. ``announce`` is told
+    each call before it is made, and within how many seconds it should end, so that whoever watches can count the calls
+    and tell which one took the process away.
+    """
+
+    def __init__(
+        self, settings: Settings, *, announce: Callable[[str, float], None], allowed: int | None = None
+    ) -> None:
+        self.settings = settings
+        self.calls: int = 0
+        self.observations: int = 0
+        self.transcript: deque[str] = deque(maxlen=TRANSCRIPT_MAX)
+        self.shown: str | None = None
+        self._allowed = allowed
+        self._announce = announce
+
+    def observe(self, count: int = 1) -> None:
+        """Count what was looked at."""
+        self.observations += count
+
+    def count(self, shown: str, seconds: float) -> None:
+        """Count a call that is about to be made, and make it the one that a finding shows; ``OutOfCallsError``."""
+        if self._allowed is not None and self.calls >= self._allowed:
+            raise OutOfCallsError
+        self.calls += 1
+        self.shown = shown
+        self.transcript.append(shown)
+        self._announce(shown, seconds)
