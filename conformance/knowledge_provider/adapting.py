@@ -7,7 +7,7 @@ Vendors' values become plain data, their exceptions the contract's, and their ca
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from pathlib import PurePath
 from typing import Any, Final
@@ -18,13 +18,22 @@ from pydantic_core import Url
 
 from knowledge_provider import errors, limits
 from knowledge_provider._calls import DaemonThreads, PerLoop
-from knowledge_provider.models import MetadataValue, RetrievalContext, RetrievalRequest, RetrievalResult, Source
-from knowledge_provider.text import class_name, content_text, finite_number, is_a, is_blank, short_text
+from knowledge_provider._requests import (
+    bases_asked_for,
+    equal_filters,
+    owner_arguments,
+    refuse_filters,
+    refuse_other_bases,
+)
+from knowledge_provider.models import MetadataValue, RetrievalResult, Source
+from knowledge_provider.text import class_name, content_text, finite_number, is_a, short_text
 from knowledge_provider.uris import public_uri, uri_fault
 
 __all__ = [
     "DaemonThreads",
     "PerLoop",
+    "bases_asked_for",
+    "equal_filters",
     "failure",
     "owner_arguments",
     "passage_text",
@@ -217,38 +226,6 @@ def _from_numpy(value: Any) -> object:
     # Read by shape and kind, not by importing NumPy; a date of NumPy's would become a bare number, so it is not one.
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     return value.item() if kind in ("b", "i", "u", "f") and getattr(value, "shape", None) == () else value
-
-
-def refuse_filters(request: RetrievalRequest) -> None:
-    """Raise ``KnowledgeFiltersUnsupportedError`` when the request has filters (clause 3.5)."""
-    if request.filters:
-        raise errors.KnowledgeFiltersUnsupportedError(
-            "filters came, and this provider has none: ignoring them would show what they exclude. Ask without."
-        )
-
-
-def refuse_other_bases(request: RetrievalRequest, held: str | None) -> None:
-    """Raise ``KnowledgeBaseUnknownError`` when bases are asked for and ``held`` is not among them (clause 3.4)."""
-    if request.knowledge_base_ids and held not in request.knowledge_base_ids:
-        raise errors.KnowledgeBaseUnknownError(
-            "none of the bases asked for is here, and no other may answer for them. Ask for one that is, or for none."
-        )
-
-
-def owner_arguments(
-    scope: Callable[[RetrievalContext], Mapping[str, Any]], context: RetrievalContext
-) -> dict[str, Any]:
-    """The search arguments that ``scope`` gives for the context's owner (clause 4.2).
-
-    Raises ``KnowledgeOwnerRequiredError`` when the owner is blank, ``KnowledgeFailedError`` when ``scope`` gives none.
-    """
-    # Clause 4.4.
-    if is_blank(context.owner_id):
-        raise errors.KnowledgeOwnerRequiredError("no owner came, and this provider keeps owners apart: name one")
-    arguments = dict(scope(context))
-    if not arguments:
-        raise errors.KnowledgeFailedError("scope gave no search arguments for the owner, which would search everything")
-    return arguments
 
 
 def failure(error: Exception, what: str) -> errors.KnowledgeFailedError:
