@@ -1,5 +1,7 @@
 """The contract of a knowledge retrieval provider, and the pure functions that a host needs."""
 
+import logging
+
 from knowledge_provider._uri_faults import (
     UriFault,
 )
@@ -8,6 +10,9 @@ from knowledge_provider.cancel import (
 )
 from knowledge_provider.citations import (
     CitationLedger,
+)
+from knowledge_provider.composite import (
+    CompositeProvider,
 )
 from knowledge_provider.errors import (
     ERROR_CODES,
@@ -30,6 +35,9 @@ from knowledge_provider.errors import (
     KnowledgeUnavailableError,
     KnowledgeUnconfiguredError,
     error_code,
+)
+from knowledge_provider.host import (
+    KnowledgeHost,
 )
 from knowledge_provider.limits import (
     PROTOCOL_VERSION,
@@ -67,12 +75,14 @@ __all__ = [
     "CancelSignal",
     "Citation",
     "CitationLedger",
+    "CompositeProvider",
     "Health",
     "KnowledgeAllSourcesFailedError",
     "KnowledgeBaseUnknownError",
     "KnowledgeError",
     "KnowledgeFailedError",
     "KnowledgeFiltersUnsupportedError",
+    "KnowledgeHost",
     "KnowledgeInvalidResponseError",
     "KnowledgeOwnerRequiredError",
     "KnowledgeProvider",
@@ -101,3 +111,6 @@ __all__ = [
     "public_uri",
     "uri_fault",
 ]
+
+# As libraries do: what a host or composite logs while it is closed is shown where an application wants it.
+logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -39,8 +39,9 @@ class DaemonThreads:
         Waits until the signal's deadline at most. Raises ``KnowledgeTimeoutError`` when that has passed, and
         ``KnowledgeUnavailableError`` at once when every thread is busy.
         """
-        done: asyncio.Future[Future[_T]] = asyncio.get_running_loop().create_future()
-        self._start(partial(contextvars.copy_context().run, function, *args, **kwargs), done)
+        if not self._free.acquire(blocking=False):
+            raise KnowledgeUnavailableError("no thread is free: earlier calls hang, or come too fast; try later")
+        done = in_daemon_thread(partial(contextvars.copy_context().run, function, *args, **kwargs), self._free.release)
         try:
             async with asyncio.timeout(signal.remaining()):
                 outcome = await done
@@ -48,21 +49,27 @@ class DaemonThreads:
             raise KnowledgeTimeoutError("the deadline passed first; the late answer is dropped") from None
         return outcome.result()
 
-    def _start(self, call: Callable[[], _T], done: "asyncio.Future[Future[_T]]") -> None:
-        if not self._free.acquire(blocking=False):
-            raise KnowledgeUnavailableError("no thread is free: earlier calls hang, or come too fast; try later")
-        try:
-            threading.Thread(target=self._work, args=(call, done), name="knowledge-call", daemon=True).start()
-        except RuntimeError as error:
-            self._free.release()
-            raise KnowledgeUnavailableError("the system starts no more threads; try again later") from error
 
-    def _work(self, call: Callable[[], _T], done: "asyncio.Future[Future[_T]]") -> None:
-        outcome = _outcome(call)
-        self._free.release()
-        # A closed loop refuses, and then nobody waits any more.
-        with suppress(RuntimeError):
-            done.get_loop().call_soon_threadsafe(_settle, done, outcome)
+def in_daemon_thread(call: Callable[[], _T], ended: Callable[[], object]) -> "asyncio.Future[Future[_T]]":
+    """How ``call()`` ends in a daemon thread, as a future of the running loop; ``ended()`` runs in the thread then.
+
+    Where the system starts no thread, ``ended()`` runs too, and ``KnowledgeUnavailableError`` is raised.
+    """
+    done: asyncio.Future[Future[_T]] = asyncio.get_running_loop().create_future()
+    try:
+        threading.Thread(target=_work, args=(call, ended, done), name="knowledge-call", daemon=True).start()
+    except RuntimeError as error:
+        ended()
+        raise KnowledgeUnavailableError("the system starts no more threads; try again later") from error
+    return done
+
+
+def _work(call: Callable[[], _T], ended: Callable[[], object], done: "asyncio.Future[Future[_T]]") -> None:
+    outcome = _outcome(call)
+    ended()
+    # A closed loop refuses, and then nobody waits any more.
+    with suppress(RuntimeError):
+        done.get_loop().call_soon_threadsafe(_settle, done, outcome)
 
 
 def _outcome(call: Callable[[], _T]) -> "Future[_T]":

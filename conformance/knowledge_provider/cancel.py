@@ -3,7 +3,8 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 
 class CancelSignal:
@@ -57,6 +58,12 @@ class CancelSignal:
                 return
         _call_quietly(callback)
 
+    def remove_callback(self, callback: Callable[[], object]) -> None:
+        """Take back one ``add_callback`` of an equal ``callback``; without one, nothing happens."""
+        with self._lock:
+            if callback in self._callbacks:
+                self._callbacks.remove(callback)
+
     def cancel(self, reason: str = "cancelled") -> None:
         """Cancel the call; a second time changes nothing. For the host."""
         with self._lock:
@@ -79,12 +86,35 @@ class CancelSignal:
         try:
             await told
         finally:
-            self._forget(tell)
+            self.remove_callback(tell)
 
-    def _forget(self, callback: Callable[[], object]) -> None:
-        with self._lock:
-            if callback in self._callbacks:
-                self._callbacks.remove(callback)
+    def within(self, seconds: float | None) -> "CancelSignal":
+        """A new signal of the same clock that ends ``seconds`` from now, or with this one where that is earlier.
+
+        None adds no deadline. The new one is not cancelled with this one: ``linked_signal`` sees to that.
+        """
+        own = None if seconds is None else self._clock() + seconds
+        known = [deadline for deadline in (own, self._deadline) if deadline is not None]
+        return CancelSignal(deadline=min(known, default=None), clock=self._clock)
+
+
+@contextmanager
+def linked_signal(parent: CancelSignal, seconds: float | None = None) -> Generator[CancelSignal, None, None]:
+    """A signal for one call: cancelled with ``parent``, and with the earlier deadline of both; unlinked on leaving.
+
+    Cancelling it leaves ``parent`` as it is. Without ``seconds`` the deadline is the parent's.
+    """
+    signal = parent.within(seconds)
+
+    def follow() -> None:
+        signal.cancel(parent.reason or "cancelled")
+
+    parent.add_callback(follow)
+    try:
+        yield signal
+    finally:
+        # A parent may outlive thousands of calls.
+        parent.remove_callback(follow)
 
 
 def _settle(told: "asyncio.Future[None]") -> None:

@@ -26,7 +26,10 @@ wanted and what to do; they never carry a secret, a vendor's text or a query.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from knowledge_provider.outcome import SourceReport
 
 
 class KnowledgeError(Exception):
@@ -146,15 +149,17 @@ class KnowledgeInvalidResponseError(KnowledgeFailedError):
 
 
 class KnowledgeAllSourcesFailedError(KnowledgeFailedError):
-    """Every provider behind a composite failed (clause 9.4)."""
+    """Every provider behind a composite failed (clause 9.4); ``sources`` says how each of them fared (clause 9.3)."""
 
     code = "knowledge_all_sources_failed"
+    sources: "tuple[SourceReport, ...]" = ()
 
 
 class KnowledgeSourcesIncompleteError(KnowledgeFailedError):
-    """No hit, and at least one provider behind a composite failed (clause 9.4)."""
+    """No hit, and a provider behind a composite failed (clause 9.4); ``sources`` says how each fared (clause 9.3)."""
 
     code = "knowledge_sources_incomplete"
+    sources: "tuple[SourceReport, ...]" = ()
 
 
 ERROR_CODES: Final = frozenset(
@@ -179,6 +184,8 @@ ERROR_CODES: Final = frozenset(
 )
 """Every code that means something across the boundary."""
 
+_RETRYABLE_CODES: Final = frozenset({"knowledge_timeout", "knowledge_rate_limited", "knowledge_unavailable"})
+
 
 def error_code(error: BaseException) -> str | None:
     """The contract's code of any exception, or None; raises nothing but a ``KeyboardInterrupt``, whatever ``code`` is.
@@ -188,6 +195,16 @@ def error_code(error: BaseException) -> str | None:
     """
     code = read_or_none(lambda: getattr(error, "code", None))
     return code if type(code) is str and code in ERROR_CODES else None
+
+
+def is_retryable(error: BaseException) -> bool:
+    """Whether trying again may help, as the error says itself or else its code does; raises as ``error_code``.
+
+    Only an error with a code of the contract is believed: any other may use the name ``retryable`` for something else.
+    """
+    code = error_code(error)
+    said = None if code is None else read_or_none(lambda: getattr(error, "retryable", None))
+    return said if type(said) is bool else code in _RETRYABLE_CODES
 
 
 def read_or_none(read: Callable[[], object]) -> object:

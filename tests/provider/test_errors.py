@@ -10,13 +10,17 @@ import pytest
 from knowledge_provider import errors
 from knowledge_provider.errors import (
     ERROR_CODES,
+    KnowledgeAllSourcesFailedError,
     KnowledgeError,
     KnowledgeFailedError,
     KnowledgeRateLimitedError,
     KnowledgeRequestError,
+    KnowledgeSourcesIncompleteError,
     KnowledgeTimeoutError,
     error_code,
+    is_retryable,
 )
+from knowledge_provider.outcome import SourceReport
 
 # The public list: a code that goes or changes breaks every host that reads it. True: trying again may help.
 CODES = {
@@ -100,6 +104,15 @@ def test_an_error_survives_the_way_between_processes(remake: Any) -> None:
     assert (str(error), error.provider_key, error.retry_after, error.retryable) == ("slow down", "docs", 3.0, True)
 
 
+@pytest.mark.parametrize("kind", [KnowledgeAllSourcesFailedError, KnowledgeSourcesIncompleteError])
+def test_a_composites_failure_says_how_each_source_fared(kind: Any) -> None:
+    """Clause 9.3: for one error and not for its class, and still so in another process."""
+    error = kind("failed")
+    error.sources = (SourceReport(key="docs", status="failed", reason="timeout", count=0),)
+    assert pickle.loads(pickle.dumps(error)).sources == error.sources
+    assert kind("failed").sources == ()
+
+
 def coded(code: object) -> Exception:
     error = Exception("foreign")
     error.code = code  # type: ignore[attr-defined]  # what a provider without this package does
@@ -128,6 +141,14 @@ class Interrupting(Exception):  # noqa: N818 - a stand-in, not an error of ours
         raise KeyboardInterrupt
 
 
+class Torn(Exception):  # noqa: N818 - a stand-in, not an error of ours
+    code = "knowledge_rate_limited"
+
+    @property
+    def retryable(self) -> bool:
+        raise SystemExit(9)
+
+
 class Unhashable(Exception):  # noqa: N818 - a stand-in, not an error of ours
     code: list[str] = []  # noqa: RUF012 - what is tested
 
@@ -150,6 +171,32 @@ def test_a_foreign_error_with_a_known_code_is_read_the_same_way(code: str) -> No
 def test_another_error_has_no_code(error: BaseException) -> None:
     """HTTP status numbers, vendors' own codes and traps mean nothing here, and reading them raises nothing."""
     assert error_code(error) is None
+
+
+def saying(code: object, retryable: object) -> Exception:
+    error = coded(code)
+    error.retryable = retryable  # type: ignore[attr-defined]  # as above
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "retryable"),
+    [
+        *((kind(), CODES[kind.code]) for kind in RAISED),
+        *((coded(code), again) for code, again in CODES.items()),
+        (KnowledgeFailedError(retryable=True), True),
+        (KnowledgeTimeoutError(retryable=False), False),
+        (saying("knowledge_provider_failed", True), True),
+        (saying("knowledge_unavailable", False), False),
+        (saying("knowledge_unavailable", "no"), True),
+        *((saying(code, True), False) for code in ("vendor_code", None, 503)),
+        *((error, False) for error in (TimeoutError(), Trap(), Quitting(), Unhashable())),
+        (Torn(), True),
+    ],
+)
+def test_whether_to_retry_is_as_the_error_says_or_its_code(error: BaseException, retryable: bool) -> None:
+    """Clause 8.11: an error without a code of the contract may mean something else by the word."""
+    assert is_retryable(error) is retryable
 
 
 def test_an_interrupt_goes_through() -> None:

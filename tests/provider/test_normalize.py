@@ -1,23 +1,21 @@
 """Rules N1 to N13: the published vectors, the limits, and faults that people have met with real providers."""
 
 import copy
-import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
 
+from knowledge_conformance.corpora import vectors
 from knowledge_provider.models import Health, RetrievalResult, Source
 from knowledge_provider.normalize import normalize_response
 from knowledge_provider.outcome import SourceReport
 
-DATA = Path(__file__).parent / "data" / "normalization-vectors.jsonl.gz"
-VECTORS = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlines()]
+VECTORS = vectors()
 
 
 @dataclass

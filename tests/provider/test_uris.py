@@ -1,6 +1,5 @@
 """The URI policy: what may be shown to anyone, and why the rest may not."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,17 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from knowledge_conformance import corpora
 from knowledge_provider.uris import UriFault, public_uri, uri_fault
 
 HERE = Path(__file__).parent
 quick = settings(deadline=None, max_examples=200)
 
 
-def lines(name: str) -> list[Any]:
-    return [json.loads(line) for line in (HERE / "data" / name).read_text("utf-8").splitlines()]
-
-
-ROWS = lines("uris.jsonl")
+ROWS = corpora.uris()
 CREDENTIAL_REASONS = {"userinfo", "credential-query", "presigned-query", "credential-path"}
 
 
@@ -57,7 +53,7 @@ def test_labelled_reasons_are_told() -> None:
             assert fault.is_credential or row["reason"] not in CREDENTIAL_REASONS, row
 
 
-@pytest.mark.parametrize("row", lines("uris-not-strings.jsonl"), ids=lambda row: repr(row["input"])[:30])
+@pytest.mark.parametrize("row", corpora.no_uris(), ids=lambda row: repr(row["input"])[:30])
 def test_what_is_no_text_is_dropped(row: dict[str, Any]) -> None:
     """Other types and lone surrogates answer None."""
     assert public_uri(row["input"]) is None

@@ -1,0 +1,188 @@
+"""One answer out of those of several providers (clauses 9.3 to 9.5), as pure functions; knows no call and no clock.
+
+A child is one of the providers, by the key that it has in the composite. What it answered or raised is foreign: it is
+read through ``normalize_response`` and by its code alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
+from typing import Any, Final
+
+from knowledge_provider import limits
+from knowledge_provider.adapting import stable_id
+from knowledge_provider.errors import (
+    KnowledgeAllSourcesFailedError,
+    KnowledgeFiltersUnsupportedError,
+    KnowledgeInvalidResponseError,
+    KnowledgeRequestError,
+    KnowledgeSourcesIncompleteError,
+    KnowledgeTimeoutError,
+    error_code,
+    is_retryable,
+    read_or_none,
+)
+from knowledge_provider.normalize import normalize_response
+from knowledge_provider.outcome import Outcome, OutcomeResult, SourceReport
+from knowledge_provider.provider_calls import Ending
+from knowledge_provider.text import is_a, short_text
+
+_DICT: Final[type[dict[object, object]]] = dict
+_LIST: Final[type[list[object]]] = list
+_TUPLE: Final[type[tuple[object, ...]]] = tuple
+
+# Clause 9.3. A child that refuses the filters or the bases of a request has not failed: they are not its own.
+_REFUSALS: Final = frozenset({"knowledge_base_unknown", "knowledge_filters_unsupported"})
+_REASONS: Final = {
+    "knowledge_timeout": "timeout",
+    "knowledge_unauthorized": "unauthorized",
+    "knowledge_invalid_response": "invalid_response",
+}
+
+_USABLE: Final = frozenset({"ready", "degraded"})
+
+Result = dict[str, Any]
+"""A result as plain data by wire names: ``id``, ``content``, ``provider``, and ``source`` and ``metadata`` if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one child gave: how it fared, its results in its own order, and what it raised or did wrong, if it did."""
+
+    report: SourceReport
+    results: tuple[Result, ...] = ()
+    error: BaseException | None = None
+
+
+def read_answer(child: str, ending: Ending, *, top_k: int, allow_hosts: tuple[str, ...] = ()) -> Answer:
+    """What a call of ``child`` came to, with at most ``top_k`` results; raises nothing but a ``KeyboardInterrupt``."""
+    if ending.timed_out:
+        return _raised(child, KnowledgeTimeoutError("its own deadline passed first", provider_key=child))
+    if ending.error is not None:
+        return _raised(child, ending.error)
+    outcome = normalize_response(ending.value, query="", limit=top_k, allow_hosts=allow_hosts)
+    # Clause 5.10: an answer of which nothing is left is not one that found nothing.
+    if not outcome.results and not _is_empty(ending.value):
+        return _raised(child, KnowledgeInvalidResponseError("its answer holds no result", provider_key=child))
+    return _answered(child, outcome.results)
+
+
+def merge(answers: Sequence[Answer], top_k: int, *, concatenate: bool = False) -> list[Result]:
+    """At most ``top_k`` results: in turn from each child in its own order, or one child's after another's (9.5)."""
+    # Clause 9.5.
+    return list(islice(_one_after_another(answers) if concatenate else _in_turn(answers), top_k))
+
+
+def refusal(answers: Sequence[Answer], provider_key: str) -> KnowledgeRequestError | None:
+    """The error to raise when every child refused the filters, so that nothing was searched; else None."""
+    # Clause 3.5: refused, not ignored. An empty answer would say that nothing is known.
+    codes = {answer.error and error_code(answer.error) for answer in answers}
+    if codes != {KnowledgeFiltersUnsupportedError.code}:
+        return None
+    return KnowledgeFiltersUnsupportedError(
+        f"Wanted filters that one of the {len(answers)} sources can honour, and each of them refused these. Leaving "
+        "them out would answer more than was asked for, so nothing was searched. Ask with filters that they know.",
+        provider_key=provider_key,
+    )
+
+
+def failure(
+    answers: Sequence[Answer], provider_key: str
+) -> KnowledgeAllSourcesFailedError | KnowledgeSourcesIncompleteError | None:
+    """The error to raise when nothing was found and a child failed; else None (clause 9.4).
+
+    Its ``sources`` are the reports of all children, its ``__cause__`` a group of what the failed ones raised, and
+    trying again may help when it may for one of them.
+    """
+    failures = [answer for answer in answers if answer.report.status == "failed"]
+    if not failures or any(answer.results for answer in answers):
+        return None
+    # Clause 9.4.
+    kind = KnowledgeAllSourcesFailedError if len(failures) == len(answers) else KnowledgeSourcesIncompleteError
+    causes = [answer.error for answer in failures if answer.error is not None]
+    retryable = any(is_retryable(cause) for cause in causes)
+    error = kind(_message(failures, len(answers)), provider_key=provider_key, retryable=retryable)
+    error.sources = tuple(answer.report for answer in answers)
+    error.__cause__ = _together(causes)
+    return error
+
+
+def report_entry(answer: Answer) -> dict[str, Any]:
+    """How the child fared, as an entry of a response's ``sources`` (clause 5.11)."""
+    return answer.report.model_dump(exclude_none=True)
+
+
+def health(statuses: Mapping[str, str]) -> dict[str, str]:
+    """The health of the whole: ``ready`` when each child is, ``unavailable`` when none can be used, else ``degraded``.
+
+    The message names the children that are not ready, without their own messages, which may say anything.
+    """
+    if others := [f"{child} ({status})" for child, status in statuses.items() if status != "ready"]:
+        status = "degraded" if _USABLE.intersection(statuses.values()) else "unavailable"
+        message = short_text(f"not ready: {', '.join(others)}", limits.HEALTH_MESSAGE_MAX)
+        return {"status": status, "message": message}
+    return {"status": "ready"}
+
+
+def _raised(child: str, error: BaseException) -> Answer:
+    # Clause 9.3.
+    code = str(error_code(error))
+    status, reason = ("ignored", "not_registered") if code in _REFUSALS else ("failed", _REASONS.get(code, "error"))
+    return Answer(SourceReport(key=child, status=status, reason=reason, count=0), error=error)
+
+
+def _answered(child: str, results: Sequence[OutcomeResult]) -> Answer:
+    # Two ids that are too long and differ from each other differ in their hashes, too; a short one may equal such a
+    # hash, so the first keeps it (clause 5.3).
+    own: dict[str, Result] = {}
+    for result in results:
+        own.setdefault(name := _own_id(child, result.id), _result(child, name, result))
+    report = SourceReport(key=child, status="hit" if own else "no_hit", count=len(own))
+    return Answer(report, tuple(own.values()))
+
+
+def _own_id(child: str, result_id: str) -> str:
+    # Clause 9.5. A key has no colon, so an id names one child alone.
+    own = f"{child}:{result_id}"
+    return own if len(own) <= limits.RESULT_ID_MAX else f"{child}:{stable_id(result_id)}"
+
+
+def _result(child: str, own_id: str, result: OutcomeResult) -> Result:
+    # Clause 9.5: no score, since one child's says nothing beside another's.
+    source = {} if result.source is None else result.source.model_dump(by_alias=True, exclude_none=True)
+    optional = {"source": source, "metadata": result.metadata}
+    return {"id": own_id, "content": result.content, "provider": child} | {
+        name: held for name, held in optional.items() if held
+    }
+
+
+def _is_empty(response: object) -> bool:
+    """Whether it is a response by rule N1 that has no candidate."""
+    fields = read_or_none(lambda: vars(response)) if is_a(response, Outcome) else response
+    listed = read_or_none(lambda: _DICT.get(fields, "results")) if is_a(fields, _DICT) else fields
+    return (is_a(listed, _LIST) and not _LIST.__len__(listed)) or (is_a(listed, _TUPLE) and not _TUPLE.__len__(listed))
+
+
+def _together(causes: Sequence[BaseException]) -> BaseException | None:
+    # A group asks each error for its class, which is foreign code where an error says so.
+    group = read_or_none(lambda: BaseExceptionGroup("what the sources raised", causes))
+    return group if is_a(group, BaseException) else None
+
+
+def _one_after_another(answers: Sequence[Answer]) -> Iterator[Result]:
+    return chain.from_iterable(answer.results for answer in answers)
+
+
+def _in_turn(answers: Sequence[Answer]) -> Iterator[Result]:
+    rounds = zip_longest(*(answer.results for answer in answers))
+    return (result for each in rounds for result in each if result is not None)
+
+
+def _message(failures: Sequence[Answer], asked: int) -> str:
+    named = [f"{answer.report.key} ({answer.report.reason})" for answer in failures[: limits.SOURCE_REPORTS_MAX]]
+    more = len(failures) - len(named)
+    return (
+        f"Wanted an answer from {asked} sources; {len(failures)} failed and no other found anything: "
+        f"{', '.join(named)}{f' and {more} more' if more else ''}. Nothing found would read as if nothing was known. "
+        "See __cause__ for what each raised, mend or leave out those sources, or ask again."
+    )

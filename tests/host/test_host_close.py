@@ -1,0 +1,148 @@
+"""Clause 8.12: a host closes its provider once, whoever asks for it, and waits no longer than it must."""
+
+import asyncio
+import logging
+import threading
+from typing import Any
+
+import pytest
+from host_scenes import context, run, until
+
+from knowledge_fakes.scripted import (
+    RAISING,
+    SECRET,
+    Flag,
+    HeldProvider,
+    ScriptedProvider,
+    SyncScriptedProvider,
+)
+from knowledge_provider import KnowledgeHost, KnowledgeUnconfiguredError
+
+FOUND = [{"id": "a", "content": "one"}]
+
+each_kind = pytest.mark.parametrize("kind", [ScriptedProvider, SyncScriptedProvider])
+
+
+@each_kind
+def test_a_provider_is_closed_once(kind: type[Any]) -> None:
+    """Called again, at the same time, or on another loop."""
+    provider = kind()
+    host = KnowledgeHost(provider)
+
+    async def at_the_same_time() -> None:
+        await asyncio.gather(*(host.close() for _ in range(5)))
+        await host.close()
+
+    run(at_the_same_time())
+    run(host.close())
+    assert provider.closed == 1
+
+
+def test_all_callers_wait_for_the_same_close() -> None:
+    """And one who is cancelled does not leave the provider half closed."""
+    may_end, ended = Flag(), Flag()
+
+    async def closing() -> None:
+        await may_end.wait()
+        ended.set()
+
+    async def scene() -> None:
+        provider = ScriptedProvider(closing=closing)
+        host = KnowledgeHost(provider)
+        first, second = asyncio.create_task(host.close()), asyncio.create_task(host.close())
+        await until(lambda: provider.closed)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert not second.done()
+        may_end.set()
+        await second
+        assert ended.is_set()
+        assert provider.closed == 1
+
+    run(scene())
+
+
+def test_who_closes_on_another_loop_meanwhile_does_not_wait() -> None:
+    """A loop cannot wait for another's task; the provider is closed once all the same."""
+    may_end = Flag()
+    provider = ScriptedProvider(closing=may_end.wait)
+    host = KnowledgeHost(provider)
+    other = threading.Thread(target=asyncio.run, args=(host.close(),))
+    other.start()
+    run(until(lambda: provider.closed))
+    run(host.close())
+    may_end.set()
+    other.join(5)
+    assert provider.closed == 1
+
+
+@each_kind
+def test_a_closed_host_has_no_knowledge(kind: type[Any]) -> None:
+    """A search would find nothing, which is not what is known."""
+    provider = kind([FOUND])
+
+    async def scene() -> None:
+        async with KnowledgeHost(provider) as host:
+            assert (await host.search("policy", context=context())).status == "ok"
+        assert (host.configured, host.describe(), host.capabilities()) == (False, {"configured": False}, [])
+        assert host.tool_definition() is None
+        assert await host.health() == {"status": "unconfigured"}
+        with pytest.raises(KnowledgeUnconfiguredError):
+            await host.search("policy", context=context())
+
+    run(scene())
+    assert (provider.closed, len(provider.calls)) == (1, 1)
+
+
+def test_a_search_under_way_ends_as_the_provider_ends_it() -> None:
+    """Closing does not wait for it, and does not take its answer away."""
+
+    async def scene() -> None:
+        with HeldProvider([FOUND]) as provider:
+            host = KnowledgeHost(provider)
+            task = asyncio.create_task(host.search("policy", context=context()))
+            await provider.started.wait()
+            await host.close()
+            assert provider.closed == 1
+            provider.release()
+            assert (await task).status == "ok"
+
+    run(scene())
+
+
+def test_a_close_that_hangs_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
+    """By the host's timeout; the log names the provider."""
+
+    async def hang() -> None:
+        await asyncio.Event().wait()
+
+    run(KnowledgeHost(ScriptedProvider(key="slow", closing=hang), timeout=0.02).close())
+    assert [record.getMessage() for record in caplog.records] == [
+        "close() of the knowledge provider slow did not end in time"
+    ]
+
+
+@each_kind
+@pytest.mark.parametrize("name", sorted(RAISING))
+def test_a_close_that_raises_hides_nothing(kind: type[Any], name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Neither for what the host is closed, nor the others that are closed with it; its text stays out of the log."""
+
+    async def scene() -> None:
+        async with KnowledgeHost(kind(closing=RAISING[name]())):
+            raise LookupError("what the host is closed for")
+
+    with caplog.at_level(logging.WARNING), pytest.raises(LookupError):
+        run(scene())
+    (record,) = caplog.records
+    assert record.getMessage().startswith("close() of the knowledge provider scripted raised ")
+    assert SECRET not in caplog.text
+
+
+def test_a_provider_without_close_is_closed() -> None:
+    """Clause 1.1: it is optional."""
+    provider = ScriptedProvider()
+    provider.close = None  # type: ignore[method-assign, assignment]  # None counts as absent
+    host = KnowledgeHost(provider)
+    run(host.close())
+    assert not host.configured
