@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from knowledge_conformance.api import run as run
     from knowledge_conformance.report import Report as Report
     from knowledge_conformance.settings import Settings as Settings
+    from knowledge_conformance.suite import CompositeConformance as CompositeConformance
+    from knowledge_conformance.suite import HostConformance as HostConformance
     from knowledge_conformance.suite import ProviderConformance as ProviderConformance
 
 _HOMES = {
+    "CompositeConformance": "suite",
+    "HostConformance": "suite",
     "ProviderConformance": "suite",
     "Report": "report",
     "Settings": "settings",
@@ -21,7 +25,15 @@ _HOMES = {
     "run": "api",
 }
 
-__all__ = ["ProviderConformance", "Report", "Settings", "assert_conforms", "run"]
+__all__ = [
+    "CompositeConformance",
+    "HostConformance",
+    "ProviderConformance",
+    "Report",
+    "Settings",
+    "assert_conforms",
+    "run",
+]
 
 
 # No __dir__ beside it: pytest looks at every name that a plugin lists, and would load them all.
@@ -38,6 +50,8 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
     group = parser.getgroup("knowledge provider conformance")
     add = group.addoption
     add("--provider", action="append", default=[], metavar="MODULE:OBJ", help="check this provider; repeatable")
+    add("--host", action="append", default=[], metavar="MODULE:FACTORY", help="check what makes a host; repeatable")
+    add("--composite", action="append", default=[], metavar="MODULE:FACTORY", help="check what combines providers")
     add("--provider-query", action="append", metavar="TEXT", help="a query that returns something; repeatable")
     add("--provider-timeout", type=float, metavar="SECONDS", help="time for one call of the provider (10)")
     add("--provider-examples", type=int, metavar="N", help="how many requests to generate (25)")
@@ -50,8 +64,8 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
 
 
 def pytest_configure(config: "pytest.Config") -> None:
-    """Load the kit when a provider is named, and only then."""
-    if config.getoption("provider"):
+    """Load the kit when something to check is named, and only then."""
+    if any(config.getoption(kind) for kind in ("provider", "host", "composite")):
         from knowledge_conformance.plugin import Door
 
         config.pluginmanager.register(Door(config), "knowledge-conformance-run")

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from knowledge_conformance.kinds import KindName, kind_named
 from knowledge_conformance.report import Report
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
@@ -11,11 +12,15 @@ from knowledge_conformance.target import Target, importable_name, target_of
 from knowledge_conformance.terminal import failure_lines, failures, note_lines, verdict_lines
 
 Provided = str | Callable[[], Any] | object
-"""A target: ``module:obj``, a callable or class that makes a provider, a context manager, or a provider."""
+"""A target: ``module:obj``, a callable or class that makes a provider, a context manager, or a provider.
+
+For another ``kind`` it is the factory: ``factory(provider, *, timeout=…)`` makes a host of a provider, and
+``factory(children, *, timeout=…)`` makes a provider of several.
+"""
 
 
 class NotConformantError(AssertionError):
-    """The provider is not conformant, or too little was observed to tell; ``report`` has everything."""
+    """The target is not conformant, or too little was observed to tell; ``report`` has everything."""
 
     def __init__(self, report: Report, settings: Settings) -> None:
         lines = [line for check in failures(report) for line in (*failure_lines(check, report.target, settings), "")]
@@ -25,19 +30,23 @@ class NotConformantError(AssertionError):
         self.report = report
 
 
-async def run(target: Provided, settings: Settings | None = None, *, in_process: bool = False) -> Report:
-    """Run all checks on a provider; the report.
+async def run(
+    target: Provided, settings: Settings | None = None, *, kind: KindName = "provider", in_process: bool = False
+) -> Report:
+    """Run all checks on a provider, or on what makes a host or a composite; the report.
 
     ``target`` is ``module:obj`` or the object itself. One that can be imported by its name runs in a supervised child
     process. A lambda, a local function or a finished provider exists in this process only and runs in a thread of it,
     without protection from what takes a process away. Raises ``TargetError`` when it cannot be loaded or opened.
     """
-    return await asyncio.to_thread(run_sync, target, settings, in_process=in_process)
+    return await asyncio.to_thread(run_sync, target, settings, kind=kind, in_process=in_process)
 
 
-def run_sync(target: Provided, settings: Settings | None = None, *, in_process: bool = False) -> Report:
+def run_sync(
+    target: Provided, settings: Settings | None = None, *, kind: KindName = "provider", in_process: bool = False
+) -> Report:
     """``run`` for a caller without an event loop."""
-    started = Run(resolve(target), settings or Settings(), in_process=in_process)
+    started = Run(resolve(target), settings or Settings(), kind=kind_named(kind), in_process=in_process)
     try:
         started.runner.open()
         return started.all()
@@ -45,12 +54,14 @@ def run_sync(target: Provided, settings: Settings | None = None, *, in_process: 
         started.runner.kill()
 
 
-def assert_conforms(target: Provided, settings: Settings | None = None, *, in_process: bool = False) -> Report:
-    """Run all checks and raise ``NotConformantError`` unless the provider is conformant; the report otherwise.
+def assert_conforms(
+    target: Provided, settings: Settings | None = None, *, kind: KindName = "provider", in_process: bool = False
+) -> Report:
+    """Run all checks and raise ``NotConformantError`` unless the target is conformant; the report otherwise.
 
     Not for use inside a running event loop: there, ``await run(...)`` and look at ``report.conformant``.
     """
-    report = run_sync(target, settings, in_process=in_process)
+    report = run_sync(target, settings, kind=kind, in_process=in_process)
     if not report.conformant:
         raise NotConformantError(report, settings or Settings())
     return report

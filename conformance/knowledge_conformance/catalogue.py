@@ -5,8 +5,16 @@ from typing import Final
 
 from knowledge_conformance.check import Check
 from knowledge_conformance.checks import (
+    composite_ending,
+    composite_isolation,
+    composite_lifecycle,
+    composite_merging,
+    composite_raising,
+    composite_requests,
+    composite_timing,
     describing,
     fuzzing,
+    hosts,
     identity,
     lifecycle,
     links,
@@ -35,10 +43,24 @@ CHECKS: Final[tuple[Check, ...]] = (
     # Last: on a provider that lives for the whole run nothing can be asked after these.
     *lifecycle.CLOSING_CHECKS,
 )
-"""Every check once, prerequisites first."""
+"""Every check of a provider once, prerequisites first."""
 
-BY_ID: Final[Mapping[str, Check]] = {check.id: check for check in CHECKS}
-"""The checks by their permanent ids."""
+HOST_CHECKS: Final[tuple[Check, ...]] = hosts.CHECKS
+"""Every check of a host, prerequisites first."""
+
+COMPOSITE_CHECKS: Final[tuple[Check, ...]] = (
+    *composite_isolation.CHECKS,
+    *composite_raising.CHECKS,
+    *composite_timing.CHECKS,
+    *composite_merging.CHECKS,
+    *composite_ending.CHECKS,
+    *composite_requests.CHECKS,
+    *composite_lifecycle.CHECKS,
+)
+"""Every check of what puts several providers behind one."""
+
+BY_ID: Final[Mapping[str, Check]] = {check.id: check for check in (*CHECKS, *HOST_CHECKS, *COMPOSITE_CHECKS)}
+"""All checks by their permanent ids."""
 
 NOT_TESTED: Final[Mapping[str, str]] = {
     "1.9": "whether capabilities are claimed truly is not compared with behaviour yet, but for scores and citations",
@@ -60,3 +82,12 @@ NOT_TESTED: Final[Mapping[str, str]] = {
     "7.6": "a time-out inside the provider is not provoked yet",
 }
 """Clauses about providers that no check stands for, with the reason."""
+
+HOST_NOT_TESTED: Final[Mapping[str, str]] = {}
+"""Clauses about hosts, or lines of them, that no check stands for, with the reason."""
+
+COMPOSITE_NOT_TESTED: Final[Mapping[str, str]] = {
+    "9.2 (process)": "a child that ends or holds the process that it shares with the composite is not tried",
+    "9.5 (stable)": "whether ids are the same in another process is not tested yet",
+}
+"""The same about composites."""

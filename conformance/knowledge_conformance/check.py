@@ -4,12 +4,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from knowledge_conformance.exchange import Exchange
     from knowledge_conformance.settings import Settings
     from knowledge_conformance.subject import Subject
+    from knowledge_conformance.watched import Watched
+
+Seen = TypeVar("Seen", bound="Watched")
+"""What a check looks at: a provider, a host, a composite."""
 
 REQUIREMENTS: Final = "1.0"
 """The frozen requirement set. A MUST whose ``since`` is later is advisory until the next protocol revision."""
@@ -39,9 +43,9 @@ class Check:
     """One rule of the contract as something that can be run.
 
     ``id`` is permanent: it is never reused and says nothing about order. ``needs`` are checks that must hold for this
-    one to mean anything. ``calls`` bounds the calls of the provider that it makes itself, ``surveyed`` says that it
-    looks at the shared survey of ordinary answers. Fewer than ``minimum`` observations are inconclusive. ``closes``
-    marks a check that closes the provider, so that it comes last.
+    one to mean anything. ``run`` is given the subject of its kind. ``calls`` bounds the calls of a provider that it
+    makes itself, ``surveyed`` says that it looks at the shared survey of ordinary answers. Fewer than ``minimum``
+    observations are inconclusive. ``closes`` marks a check that closes the provider, so that it comes last.
     """
 
     id: str
@@ -49,7 +53,7 @@ class Check:
     level: Level
     title: str
     rationale: str
-    run: Callable[["Subject"], Awaitable[None]] = field(repr=False)
+    run: Callable[[Any], Awaitable[None]] = field(repr=False)
     facet: Facet = Facet.CORE
     needs: tuple[str, ...] = ()
     calls: int | Callable[["Settings"], int] = 0
@@ -115,10 +119,10 @@ def check(  # a record's fields, each by name
     minimum: int = 1,
     surveyed: bool = False,
     closes: bool = False,
-) -> Callable[[Callable[["Subject"], Awaitable[None]]], Check]:
-    """Declare an ``async def`` over a ``Subject`` as a check; its docstring is the title and the rationale."""
+) -> Callable[[Callable[[Seen], Awaitable[None]]], Check]:
+    """Declare an ``async def`` over its kind's subject as a check; its docstring is the title and the rationale."""
 
-    def declare(run: Callable[["Subject"], Awaitable[None]]) -> Check:
+    def declare(run: Callable[[Seen], Awaitable[None]]) -> Check:
         title, rationale = _documentation(run)
         return Check(
             id=id, clause=clause, level=level, title=title, rationale=rationale, run=run, facet=facet,

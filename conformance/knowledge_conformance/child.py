@@ -72,10 +72,12 @@ def _serve(commands: Commands, writer: Writer) -> None:
     first = commands.get()
     sys.path[:] = first["path"]
     # Only now: what the kit imports is found on the path of the run.
+    from knowledge_conformance.kinds import kind_named
     from knowledge_conformance.settings import Settings
     from knowledge_conformance.worker import Worker
 
-    worker = Worker(first["target"], Settings.model_validate(first["settings"]), writer.write)
+    settings, kind = Settings.model_validate(first["settings"]), kind_named(first["kind"])
+    worker = Worker(first["target"], settings, writer.write, kind)
     worker.open()
     while True:
         _obey(worker, commands.get())

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from knowledge_conformance import api
-from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
+from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.kinds import KINDS, KindName
 from knowledge_conformance.report import Report, kit_version, write_reports
 from knowledge_conformance.settings import Settings, SettingsError, read_settings
 from knowledge_conformance.target import TargetError
@@ -38,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="knowledge-kit", description="Checks knowledge retrieval providers against their contract.")
+    parser = _Parser(
+        prog="knowledge-kit",
+        description="Checks knowledge retrieval providers, hosts and composites against their contract.",
+    )
     parser.add_argument("--version", action="version", version=f"knowledge-kit {kit_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     listing = commands.add_parser("checks", help="list the checks, and what is not tested")
@@ -46,19 +50,22 @@ def _parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="say what a check is about")
     explain.add_argument("id", metavar="ID")
     explain.set_defaults(command=_explain)
-    run = commands.add_parser("run", help="check a provider")
-    run.add_argument("targets", metavar="MODULE:OBJ", nargs="*", help="default: the providers of the settings")
+    run = commands.add_parser("run", help="check providers, hosts and composites")
+    run.add_argument("targets", metavar="MODULE:OBJ", nargs="*", help="providers; default: those of the settings")
+    run.add_argument("--host", metavar="MODULE:FACTORY", action="append", default=[], help="what makes a host")
+    run.add_argument("--composite", metavar="MODULE:FACTORY", action="append", default=[], help="what combines several")
     run.add_argument("--report", metavar="PATH", help="write the report there as JSON")
     run.set_defaults(command=_run)
     return parser
 
 
 def _checks(_given: argparse.Namespace) -> int:
-    for check in CHECKS:
+    for check in BY_ID.values():
         print(f"{check.id}  {check.level:6} {check.clause:4}  {check.title}")
     print("\nNot tested, because")
-    for clause, reason in NOT_TESTED.items():
-        print(f"  {clause:17}  {reason}")
+    for kind in KINDS.values():
+        for clause, reason in kind.not_tested.items():
+            print(f"  {clause:17}  {reason}")
     return 0
 
 
@@ -72,10 +79,15 @@ def _explain(given: argparse.Namespace) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     settings = read_settings(Path.cwd())
-    targets = dict.fromkeys(given.targets or settings.providers)
+    others: list[tuple[KindName, str]] = [
+        *(("host", target) for target in given.host),
+        *(("composite", target) for target in given.composite),
+    ]
+    providers = given.targets or (() if others else settings.providers)
+    targets: dict[tuple[KindName, str], None] = dict.fromkeys([*(("provider", each) for each in providers), *others])
     if not targets:
         raise TargetError("name a provider, such as acme.search:provider, or set providers in the settings")
-    reports = [_run_one(target, settings) for target in targets]
+    reports = [_run_one(kind, target, settings) for kind, target in targets]
     if given.report is not None:
         try:
             write_reports(Path(given.report), reports)
@@ -84,9 +96,9 @@ def _run(given: argparse.Namespace) -> int:
     return max(report.exit_code for report in reports)
 
 
-def _run_one(target: str, settings: Settings) -> Report:
-    report = api.run_sync(target, settings)
-    print(f"knowledge provider {target}")
+def _run_one(kind: KindName, target: str, settings: Settings) -> Report:
+    report = api.run_sync(target, settings, kind=kind)
+    print(f"knowledge {kind} {target}")
     for check in failures(report):
         print("\n" + "\n".join(failure_lines(check, target, settings)))
     print("\n" + "\n".join(report_lines(report)))

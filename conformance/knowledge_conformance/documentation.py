@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from knowledge_conformance.catalogue import CHECKS, NOT_TESTED
+from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
+from knowledge_conformance.kinds import KINDS, PROVIDER, kind_of
 from knowledge_conformance.report import report_schema
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.survey import SURVEY_CALLS
+from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
 from knowledge_fakes.faults import FAULTS
+from knowledge_fakes.host_faults import HOST_FAULTS
 from knowledge_provider.schemas import wire_schemas
 
 EXAMPLES_MAX: Final = 5
@@ -28,7 +31,10 @@ _SECTIONS: Final = {
     "5": "Response",
     "6": "URIs and secrets",
     "7": "Time, cancellation, concurrency",
+    "8": "Host",
+    "9": "Several providers behind one",
 }
+_MISTAKES: Final = (*FAULTS.values(), *HOST_FAULTS.values(), *COMPOSITE_FAULTS.values())
 
 _HEAD: Final = """\
 # The checks
@@ -43,14 +49,15 @@ fails a run only with `--strict-should`; an unmet **MAY** is advice in any case.
 explained in [what a green means](green.md#how-a-check-ends).
 
 *Needs* names the checks that have to hold first; while one of them is broken, this one is *blocked*. Fewer observations
-than the least are *inconclusive*. *Calls* are calls of your provider with the default settings. *The survey* is a few
-ordinary requests, at most {survey} calls in all, whose answers many checks look at.
+than the least are *inconclusive*. Sections 1 to 7 are about providers: there, *calls* are calls of your provider with the default settings. *The survey* is a few
+ordinary requests, at most {survey} calls in all, whose answers many checks look at. Sections 8 and 9
+are about hosts and composites, which are driven with providers of the kit's own.
 """
 
 _NOT_TESTED: Final = """\
 ## Not tested, because
 
-These clauses are about providers, and no check stands for them. A green run says nothing about them.
+No check stands for these clauses, or for the part of them that is named. A green run says nothing about them.
 
 | clause | reason |
 | --- | --- |
@@ -63,12 +70,13 @@ def checks_page() -> str:
     for number, title in _SECTIONS.items():
         entries = [_entry(check) for check in _in_section(number)]
         parts += [f"## {number} {title}\n", *entries] if entries else []
-    rows = "".join(f"| {clause} | {reason} |\n" for clause, reason in NOT_TESTED.items())
+    reasons = [pair for kind in KINDS.values() for pair in kind.not_tested.items()]
+    rows = "".join(f"| {clause} | {reason} |\n" for clause, reason in reasons)
     return "\n".join([*parts, _NOT_TESTED + rows])
 
 
 def _in_section(number: str) -> Iterable[Check]:
-    return sorted((check for check in CHECKS if check.clause.startswith(f"{number}.")), key=lambda check: check.id)
+    return [BY_ID[name] for name in sorted(BY_ID) if name.startswith(f"KP-{number}")]
 
 
 def _entry(check: Check) -> str:
@@ -81,9 +89,10 @@ def _facts(check: Check) -> Iterator[str]:
     if check.needs:
         yield f"- Needs: {', '.join(f'[{needed}](#{needed.lower()})' for needed in check.needs)}"
     yield f"- Observations: at least {check.minimum}"
-    yield f"- Calls: {_calls(check)}"
+    if kind_of(check) is PROVIDER:
+        yield f"- Calls: {_calls(check)}"
     yield "- Catches, for example:"
-    mistakes = [fault.summary for fault in FAULTS.values() if fault.trips[0] == check.id]
+    mistakes = [fault.summary for fault in _MISTAKES if fault.trips[0] == check.id]
     yield from (f"  - {summary}" for summary in mistakes[:EXAMPLES_MAX])
 
 

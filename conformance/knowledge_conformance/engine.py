@@ -6,14 +6,14 @@ from typing import Final
 from knowledge_conformance.check import Blocked, Check, Hang, Inapplicable, Inconclusive, Level, Violation
 from knowledge_conformance.render import show_error
 from knowledge_conformance.results import CheckOutcome, CheckResult
-from knowledge_conformance.subject import ProviderRaisedError, Subject
-from knowledge_conformance.watched import OutOfCallsError
+from knowledge_conformance.subject import ProviderRaisedError
+from knowledge_conformance.watched import OutOfCallsError, Watched
 
 EVIDENCE_MAX: Final = 600
 """Code points of one line of evidence: enough to understand, and bounded whatever a provider returns."""
 
 
-async def run_check(check: Check, subject: Subject) -> CheckResult:
+async def run_check(check: Check, subject: Watched) -> CheckResult:
     """The check's result; whatever the provider or the check itself does comes back as an outcome."""
     try:
         await check.run(subject)
@@ -22,7 +22,7 @@ async def run_check(check: Check, subject: Subject) -> CheckResult:
     return _looked(check, subject)
 
 
-def _looked(check: Check, subject: Subject) -> CheckResult:
+def _looked(check: Check, subject: Watched) -> CheckResult:
     # Too little seen is never a pass.
     if subject.observations >= check.minimum:
         return _result(check, subject, CheckOutcome.PASSED)
@@ -36,7 +36,7 @@ def _looked(check: Check, subject: Subject) -> CheckResult:
     )
 
 
-def _finding(check: Check, subject: Subject, error: BaseException) -> CheckResult:
+def _finding(check: Check, subject: Watched, error: BaseException) -> CheckResult:
     match error:
         case Violation():
             return _violated(check, subject, error)
@@ -58,14 +58,14 @@ def _finding(check: Check, subject: Subject, error: BaseException) -> CheckResul
     return _kit_error(check, subject, error)
 
 
-def _violated(check: Check, subject: Subject, found: Violation) -> CheckResult:
+def _violated(check: Check, subject: Watched, found: Violation) -> CheckResult:
     strict = subject.settings.strict_should and check.level is Level.SHOULD
     outcome = CheckOutcome.FAILED if check.binding or strict or isinstance(found, Hang) else CheckOutcome.ADVISORY
     where = found.where or subject.shown
     return _result(check, subject, outcome, wanted=found.wanted, saw=found.saw, hint=found.hint, where=where)
 
 
-def _raised(check: Check, subject: Subject, error: ProviderRaisedError) -> CheckResult:
+def _raised(check: Check, subject: Watched, error: ProviderRaisedError) -> CheckResult:
     return _result(
         check,
         subject,
@@ -83,7 +83,7 @@ def _was_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def host_broken(check: Check, subject: Subject, *, saw: str, hint: str) -> CheckResult:
+def host_broken(check: Check, subject: Watched, *, saw: str, hint: str) -> CheckResult:
     """The failed result of a check whose provider reached past its own call; at no level does a host survive it."""
     return _result(
         check,
@@ -96,7 +96,7 @@ def host_broken(check: Check, subject: Subject, *, saw: str, hint: str) -> Check
     )
 
 
-def _kit_error(check: Check, subject: Subject, error: BaseException) -> CheckResult:
+def _kit_error(check: Check, subject: Watched, error: BaseException) -> CheckResult:
     return _result(
         check,
         subject,
@@ -119,6 +119,6 @@ def left_out(check: Check, *, observations: int, calls: int, limit: int) -> Chec
     )
 
 
-def _result(check: Check, subject: Subject, outcome: CheckOutcome, **evidence: str | None) -> CheckResult:
+def _result(check: Check, subject: Watched, outcome: CheckOutcome, **evidence: str | None) -> CheckResult:
     shown = {name: None if text is None else text[:EVIDENCE_MAX] for name, text in evidence.items()}
     return CheckResult(id=check.id, outcome=outcome, observations=subject.observations, calls=subject.calls, **shown)

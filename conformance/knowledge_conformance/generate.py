@@ -1,11 +1,15 @@
-"""Runs Hypothesis over requests; knows strategies and settings of Hypothesis, no provider and no check."""
+"""Runs Hypothesis over requests and responses; knows strategies and its settings, no provider and no check."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 
-from knowledge_conformance.strategies import requests
+from knowledge_conformance.strategies import requests, responses
 from knowledge_provider import RetrievalRequest
+
+Drawn = TypeVar("Drawn")
 
 
 def each_request(examine: Callable[[RetrievalRequest], None], *, examples: int, seed: int) -> None:
@@ -13,6 +17,15 @@ def each_request(examine: Callable[[RetrievalRequest], None], *, examples: int, 
 
     The same ``seed`` gives the same requests. Nothing is stored on disk.
     """
+    _each(requests(), examine, examples, seed)
+
+
+def each_response(examine: Callable[[object], None], *, examples: int, seed: int) -> None:
+    """The same with what a hostile provider may answer."""
+    _each(responses(), examine, examples, seed)
+
+
+def _each(strategy: SearchStrategy[Drawn], examine: Callable[[Drawn], None], examples: int, seed: int) -> None:
     configured = settings(
         max_examples=examples,
         database=None,
@@ -22,12 +35,12 @@ def each_request(examine: Callable[[RetrievalRequest], None], *, examples: int, 
         report_multiple_bugs=False,
         print_blob=False,
     )
-    _seeded(seed)(configured(given(requests())(_plain_function(examine))))()
+    _seeded(seed)(configured(given(strategy)(_plain_function(examine))))()
 
 
-def _plain_function(examine: Callable[[RetrievalRequest], None]) -> Callable[[RetrievalRequest], None]:
-    def test(request: RetrievalRequest) -> None:
-        examine(request)
+def _plain_function(examine: Callable[[Drawn], None]) -> Callable[[Drawn], None]:
+    def test(drawn: Drawn) -> None:
+        examine(drawn)
 
     return test
 

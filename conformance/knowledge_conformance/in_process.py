@@ -13,6 +13,7 @@ from typing import Any
 from knowledge_conformance.channel import KIT_LOST
 from knowledge_conformance.check import Check
 from knowledge_conformance.faults import Fault, FaultError, ProcessFault, closing_result, fault_result
+from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.supervisor import (
@@ -31,9 +32,12 @@ _Messages = queue.SimpleQueue[Mapping[str, Any]]
 class InProcess:
     """Runs checks in a thread of this process; ``patient`` waits for ever, as a debugger needs it."""
 
-    def __init__(self, target: str | Target, settings: Settings, *, patient: bool = False) -> None:
+    def __init__(
+        self, target: str | Target, settings: Settings, kind: Kind = PROVIDER, *, patient: bool = False
+    ) -> None:
         self._target = target
         self._settings = settings
+        self._kind = kind
         self._patient = patient
         self._thread: _WorkerThread | None = None
         self._last_call: str | None = None
@@ -45,7 +49,7 @@ class InProcess:
         if self._thread is None:
             if isinstance(self._target, str):
                 sys.path[:] = search_path()
-            self._thread = _WorkerThread(self._target, self._settings)
+            self._thread = _WorkerThread(self._target, self._settings, self._kind)
             self._thread.ask(lambda worker: worker.open())
 
     def open(self) -> None:
@@ -131,11 +135,11 @@ class _LeftError(BaseException):
 
 
 class _WorkerThread:
-    def __init__(self, target: str | Target, settings: Settings) -> None:
+    def __init__(self, target: str | Target, settings: Settings, kind: Kind) -> None:
         self._work: queue.SimpleQueue[Callable[[Worker], None] | None] = queue.SimpleQueue()
         self._messages: _Messages = queue.SimpleQueue()
         self._left = False
-        worker = Worker(target, settings, self._tell)
+        worker = Worker(target, settings, self._tell, kind)
         self._thread = threading.Thread(target=self._serve, args=(worker,), name="knowledge-conformance", daemon=True)
         self._thread.start()
 

@@ -1,47 +1,47 @@
 """The pytest door: one item per check, without a test file. Knows pytest; runs nothing but ``Run``.
 
-Loaded only when a provider is named. Under pytest-xdist the workers run the checks, and the controller puts their
-results, which travel on the reports, together.
+Loaded only when something to check is named. Under pytest-xdist the workers run the checks, and the controller puts
+their results, which travel on the reports, together.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, Final
 
 import pytest
 
-from knowledge_conformance.catalogue import BY_ID, CHECKS
-from knowledge_conformance.check import Check
+from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.items import Aim, CheckItem, TargetCollector
+from knowledge_conformance.kinds import KINDS
 from knowledge_conformance.report import Report, make_report, write_reports
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings, SettingsError, override, read_settings
 from knowledge_conformance.target import TargetError, check_name
-from knowledge_conformance.terminal import check_line, failure_lines, note_lines, verdict_lines
+from knowledge_conformance.terminal import check_line, note_lines, verdict_lines
 from knowledge_conformance.verdict import Verdict
 
-NODE: Final = "provider"
 _LETTERS: Final = {
     CheckOutcome.ADVISORY: "a",
     CheckOutcome.INAPPLICABLE: "n",
     CheckOutcome.INCONCLUSIVE: "i",
     CheckOutcome.BLOCKED: "b",
 }
-_RANKS: Final = {check.id: rank for rank, check in enumerate(CHECKS)}
+_RANKS: Final = {check_id: rank for rank, check_id in enumerate(BY_ID)}
 
 
 class Door:
-    """The plugin object of a run with ``--provider``."""
+    """The plugin object of a run with ``--provider``, ``--host`` or ``--composite``."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         try:
-            named = config.getoption("provider")
-            self.targets: tuple[str, ...] = tuple(dict.fromkeys(check_name(name) for name in named))
+            named = [Aim(kind, check_name(name)) for kind in KINDS for name in config.getoption(kind)]
+            self.aims: tuple[Aim, ...] = tuple(dict.fromkeys(named))
             self.settings: Settings = self._settings()
         except (SettingsError, TargetError) as error:
             raise pytest.UsageError(str(error)) from None
-        self.runs: dict[str, Run] = {}
-        self._results: dict[str, dict[str, CheckResult]] = {target: {} for target in self.targets}
+        self.runs: dict[Aim, Run] = {}
+        self._results: dict[Aim, dict[str, CheckResult]] = {aim: {} for aim in self.aims}
         self._selected: list[str] = []
         self._unwritten: str | None = None
 
@@ -65,7 +65,7 @@ class Door:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Look at the arguments; where pytest-xdist will start workers, which open their own, try the targets first."""
-        self._selected = [argument for argument in self._config.args if argument.startswith(f"{NODE}::")]
+        self._selected = [argument for argument in self._config.args if argument.partition("::")[0] in KINDS]
         if self._config.pluginmanager.hasplugin("dsession"):
             self._start()
             self.pytest_collection_finish()
@@ -78,7 +78,7 @@ class Door:
         config = self._config
         paths = [argument for argument in config.args if argument not in self._selected]
         given = config.args_source is pytest.Config.ArgsSource.ARGS
-        # Alone, --provider runs the kit alone: a project's own tests are another question.
+        # Alone, our options run the kit alone: a project's own tests are another question.
         config.args[:] = paths if given else []
         if not config.option.collectonly and not config.pluginmanager.hasplugin("dsession"):
             self._start()
@@ -86,9 +86,10 @@ class Door:
     def _start(self) -> None:
         workers = getattr(self._config, "workerinput", {}).get("workercount", 1)
         in_process = self._config.getoption("in_process")
-        for target in self.targets:
-            self.runs[target] = Run(target, self.settings, in_process=in_process, share=workers)
-            self.runs[target].runner.start()
+        for aim in self.aims:
+            kind = KINDS[aim.kind]
+            self.runs[aim] = Run(aim.target, self.settings, kind=kind, in_process=in_process, share=workers)
+            self.runs[aim].runner.start()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -101,23 +102,24 @@ class Door:
         return report
 
     def _collectors(self, session: pytest.Session) -> Iterator["TargetCollector"]:
-        for target in self.targets:
-            prefix = NODE if len(self.targets) == 1 else f"{NODE}::{target}"
-            collector = TargetCollector.from_parent(session, name=target, nodeid=prefix)
-            collector.door = self
+        for aim in self.aims:
+            alone = sum(other.kind == aim.kind for other in self.aims) == 1
+            prefix = aim.kind if alone else f"{aim.kind}::{aim.target}"
+            collector = TargetCollector.from_parent(session, name=aim.target, nodeid=prefix)
+            collector.aim, collector.wants, collector.run_of = aim, self.wants, self.runs.__getitem__
             yield collector
 
-    def wants(self, nodeid: str, target: str) -> bool:
+    def wants(self, nodeid: str, aim: Aim) -> bool:
         """Whether the command line selects a check; without a node id of ours it selects all."""
-        check_id = nodeid.rpartition("::")[2]
-        names = {nodeid, f"{NODE}::{check_id}", f"{NODE}::{target}", f"{NODE}::{target}::{check_id}"}
+        check_id, kind = nodeid.rpartition("::")[2], aim.kind
+        names = {nodeid, kind, f"{kind}::{check_id}", f"{kind}::{aim.target}", f"{kind}::{aim.target}::{check_id}"}
         return not self._selected or bool(names & set(self._selected))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Bring our items back into the catalogue's order: a plugin that shuffles would close an instance too early."""
         ours = [item for item in items if isinstance(item, CheckItem)]
-        ordered = iter(sorted(ours, key=lambda item: (self.targets.index(item.target), _RANKS[item.check.id])))
+        ordered = iter(sorted(ours, key=lambda item: (self.aims.index(item.aim), _RANKS[item.check.id])))
         items[:] = [next(ordered) if isinstance(item, CheckItem) else item for item in items]
 
     def pytest_collection_finish(self) -> None:
@@ -132,15 +134,23 @@ class Door:
 
     def _refuse_unknown(self) -> None:
         for selected in self._selected:
-            unknown = [name for name in selected.split("::")[1:] if name not in BY_ID and name not in self.targets]
-            if unknown:
+            kind, *names = selected.split("::")
+            known = {*(check.id for check in KINDS[kind].checks), *self._named(kind)}
+            unknown = [name for name in names if name not in known]
+            if unknown or not self._named(kind):
                 self._release()
-                raise pytest.UsageError(f"{selected}: {self._no_such(unknown[0])}")
+                raise pytest.UsageError(f"{selected}: {self._no_such(kind, *unknown)}")
 
-    def _no_such(self, name: str) -> str:
+    def _named(self, kind: str) -> list[str]:
+        return [aim.target for aim in self.aims if aim.kind == kind]
+
+    def _no_such(self, kind: str, name: str = "") -> str:
+        named = self._named(kind)
+        if not named:
+            return f"there is no {kind} in this run; name one with --{kind}"
         if ":" in name:
-            return f"there is no provider {name!r} in this run; --provider names {', '.join(self.targets)}"
-        return f"there is no check {name!r}; knowledge-kit checks lists them"
+            return f"there is no {kind} {name!r} in this run; --{kind} names {', '.join(named)}"
+        return f"there is no check {name!r} of a {kind}; knowledge-kit checks lists them"
 
     # Running.
 
@@ -151,7 +161,7 @@ class Door:
         """Let the result travel on the report."""
         report = yield
         if isinstance(item, CheckItem) and call.when == "call" and item.result is not None:
-            report.knowledge = {"target": item.target, "result": item.result.model_dump(mode="json")}  # type: ignore[attr-defined] # pytest keeps and sends plain attributes
+            report.knowledge = {"aim": list(item.aim), "result": item.result.model_dump(mode="json")}  # type: ignore[attr-defined] # pytest keeps and sends plain attributes
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -159,7 +169,7 @@ class Door:
         carried = getattr(report, "knowledge", None)
         if carried is not None:
             result = CheckResult.model_validate(carried["result"])
-            self._results[carried["target"]][result.id] = result
+            self._results[Aim(*carried["aim"])][result.id] = result
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Name the outcomes that pytest has no word for."""
@@ -194,14 +204,17 @@ class Door:
 
     def reports(self) -> list[Report]:
         """The reports of all targets."""
-        return [make_report(target, results.values(), self.settings) for target, results in self._results.items()]
+        return [
+            make_report(aim.target, results.values(), self.settings, KINDS[aim.kind])
+            for aim, results in self._results.items()
+        ]
 
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int | pytest.ExitCode) -> None:
         """Print one line per check, the notes and the verdict."""
         if self._config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         for report in self.reports():
-            terminalreporter.section(f"knowledge provider {report.target}", sep="-")
+            terminalreporter.section(f"knowledge {report.kind} {report.target}", sep="-")
             for check in report.checks:
                 terminalreporter.line(check_line(check), **_markup(check.outcome))
             for line in note_lines(report, self.settings):
@@ -221,68 +234,13 @@ class Door:
             self._unwritten = f"--provider-report: cannot write {given}: {error.strerror}"
 
     def _close(self) -> None:
-        for target, run in self.runs.items():
+        for aim, run in self.runs.items():
             run.close()  # which may change what was reported before
-            self._results[target].update({name: run.results[name] for name in self._results[target]})
+            self._results[aim].update({name: run.results[name] for name in self._results[aim]})
 
     def _release(self) -> None:
         for run in self.runs.values():
             run.runner.kill()
-
-
-class TargetCollector(pytest.Collector):
-    """One target; its items are the checks."""
-
-    door: Door
-
-    def collect(self) -> Iterable["CheckItem"]:
-        """The checks that are selected, in their order."""
-        for check in CHECKS:
-            nodeid = f"{self.nodeid}::{check.id}"
-            if self.door.wants(nodeid, self.name):
-                item = CheckItem.from_parent(self, name=check.id, nodeid=nodeid)
-                item.check, item.target, item.door = check, self.name, self.door
-                item.user_properties.extend(
-                    [("clause", check.clause), ("level", str(check.level)), ("facet", str(check.facet))]
-                )
-                yield item
-
-
-class CheckItem(pytest.Item):
-    """One check on one target."""
-
-    check: Check
-    target: str
-    door: Door
-    result: CheckResult | None = None
-
-    def runtest(self) -> None:
-        """Run the check; an outcome that is no pass fails or skips the item."""
-        result = self.door.runs[self.target].result(self.check)
-        self.result = result
-        self.user_properties.append(("outcome", str(result.outcome)))
-        required = self.check.facet in self.door.settings.required
-        if result.outcome in BROKEN or (result.outcome is CheckOutcome.INCONCLUSIVE and required):
-            raise CheckFailed(result, self.target, self.door.settings)
-        if result.outcome not in (CheckOutcome.PASSED, CheckOutcome.ADVISORY):
-            pytest.skip(f"{result.outcome}: {result.saw}")
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The result in words; a traceback of the kit's would help nobody."""
-        if isinstance(excinfo.value, CheckFailed):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[str, None, str]:
-        """Where the item stands, for -v and JUnit."""
-        return NODE, None, f"{self.check.id} {self.check.title}"
-
-
-class CheckFailed(Exception):  # noqa: N818 - a verdict on the provider, not an error of the program
-    """A check that did not pass."""
-
-    def __init__(self, result: CheckResult, target: str, settings: Settings) -> None:
-        super().__init__("\n".join(failure_lines(result, target, settings)))
 
 
 def _is_good(report: Report) -> bool:

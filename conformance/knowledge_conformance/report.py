@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import REQUIREMENTS, Facet, Level
+from knowledge_conformance.kinds import KINDS, PROVIDER, Kind, KindName
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.verdict import FacetState, Verdict, facet_states, not_established, sentence, verdict
@@ -45,6 +46,7 @@ class Report(BaseModel):
     kit: str
     protocol: int
     requirements: str
+    kind: KindName
     target: str
     verdict: Verdict
     facets: dict[Facet, FacetState]
@@ -65,28 +67,29 @@ class Report(BaseModel):
     @property
     def sentence(self) -> str:
         """The verdict with the facets that it is about, on one line."""
-        return sentence(self.verdict, self.facets, len(self.checks))
+        return sentence(self.verdict, self.facets, len(self.checks), KINDS[self.kind])
 
     def to_json(self) -> str:
         """The report as JSON text."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
 
 
-def make_report(target: str, results: Iterable[CheckResult], settings: Settings) -> Report:
+def make_report(target: str, results: Iterable[CheckResult], settings: Settings, kind: Kind = PROVIDER) -> Report:
     """The report of the results of one target, in the catalogue's order."""
     by_id = {result.id: result for result in results}
-    ordered = [by_id[check.id] for check in CHECKS if check.id in by_id]
-    states = facet_states(ordered, settings)
+    ordered = [by_id[check.id] for check in kind.checks if check.id in by_id]
+    states = facet_states(ordered, settings, kind)
     return Report(
         kit=kit_version(),
         protocol=PROTOCOL_VERSION,
         requirements=REQUIREMENTS,
+        kind=kind.name,
         target=target,
-        verdict=verdict(ordered, settings),
+        verdict=verdict(ordered, settings, kind),
         facets=states,
         counts=_counts(ordered),
         checks=tuple(_check_report(result) for result in ordered),
-        not_established=tuple(not_established(states, settings.required)),
+        not_established=tuple(not_established(states, settings.required, kind)),
     )
 
 

@@ -1,19 +1,23 @@
 """One run of the checks on one target: order, prerequisites and the budget of calls. Knows no process and no pytest."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
-from knowledge_conformance import catalogue
+from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
 from knowledge_conformance.engine import left_out
 from knowledge_conformance.faults import ProcessFault, closing_result, fault_result
 from knowledge_conformance.in_process import InProcess
+from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.render import show
 from knowledge_conformance.report import Report, make_report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.supervisor import Supervisor
 from knowledge_conformance.target import Target, TargetError
+
+_UNBUDGETED: Final = 10**9
+"""Calls that cost nobody anything."""
 
 
 class Runner(Protocol):
@@ -48,19 +52,28 @@ class Run:
     ``share`` divides the budget of calls where several processes run the same checks on the same target.
     """
 
-    def __init__(self, target: str | Target, settings: Settings, *, in_process: bool = False, share: int = 1) -> None:
+    def __init__(
+        self,
+        target: str | Target,
+        settings: Settings,
+        *,
+        kind: Kind = PROVIDER,
+        in_process: bool = False,
+        share: int = 1,
+    ) -> None:
         if not isinstance(settings, Settings):
             raise TypeError(f"wanted Settings of knowledge_conformance for {show(target)}, and {show(settings)} came")
         self.name: str = target if isinstance(target, str) else target.name
         self.settings = settings
+        self.kind = kind
         self.results: dict[str, CheckResult] = {}
         self._first_unopened: str | None = None
-        self._max_calls = settings.max_calls // share
+        self._max_calls = settings.max_calls // share if kind.subject is None else _UNBUDGETED
         self.runner: Runner
         if isinstance(target, str) and not in_process:
-            self.runner = Supervisor(target, settings)
+            self.runner = Supervisor(target, settings, kind)
         else:
-            self.runner = InProcess(target, settings, patient=in_process)
+            self.runner = InProcess(target, settings, kind, patient=in_process)
 
     def result(self, check: Check) -> CheckResult:
         """The check's result, run now unless it was already."""
@@ -77,26 +90,26 @@ class Run:
         return self.report()
 
     def complete(self) -> None:
-        """Run every check that was not yet, in the catalogue's order."""
-        for check in catalogue.CHECKS:
+        """Run every check of the target's kind that was not yet, in the catalogue's order."""
+        for check in self.kind.checks:
             self.result(check)
 
     def close(self) -> None:
         """Close the target; where that takes the process away, the checks about closing do not hold."""
         fault = self.runner.close(self._remaining)
-        for check in catalogue.CHECKS:
+        for check in self.kind.checks:
             if fault is not None and check.closes and check.id in self.results:
                 lost = fault_result(check, fault, calls=0, last_call="the end of the run")
                 self.results[check.id] = closing_result(check, self.results[check.id], lost)
 
     def report(self) -> Report:
         """The report of what was run so far."""
-        return make_report(self.name, self.results.values(), self.settings)
+        return make_report(self.name, self.results.values(), self.settings, self.kind)
 
     def _result(self, check: Check) -> CheckResult:
         if check.facet in self.settings.absent:
             return CheckResult(id=check.id, outcome=CheckOutcome.INAPPLICABLE, saw="declared absent in the settings")
-        cause = _broken(self.result(catalogue.BY_ID[needed]) for needed in check.needs)
+        cause = _broken(self.result(BY_ID[needed]) for needed in check.needs)
         if cause is not None:
             return _blocked(check, cause)
         if self._remaining <= 0:

@@ -1,12 +1,13 @@
-"""The class door: ``class TestMine(ProviderConformance)`` in a user's own test file. Knows pytest and ``Run``."""
+"""The class doors: ``class TestMine(ProviderConformance)`` in a user's own test file. Knows pytest and ``Run``."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import pytest
 
 from knowledge_conformance.api import resolve
-from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.kinds import COMPOSITE, HOST, PROVIDER, Kind
 from knowledge_conformance.results import BROKEN, CheckOutcome
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
@@ -14,25 +15,22 @@ from knowledge_conformance.target import TargetError
 from knowledge_conformance.terminal import failure_lines, note_lines, verdict_lines
 
 
-class ProviderConformance:
-    """One test for each check, and one for the verdict. Set ``provider``; ``settings`` where the defaults do not fit.
+class _Conformance:
+    """What the classes below have in common; the attribute that is named as the kind is the target."""
 
-    ``provider`` is ``"module:obj"``, or a function or class that makes a provider (a function as ``staticmethod``).
-    One that cannot be imported by its name runs without a child process, and so without protection.
-    """
-
-    provider: ClassVar[Any] = None
     settings: ClassVar[Settings] = Settings()
+    _kind: ClassVar[Kind]
 
     @pytest.fixture(scope="class")
     @classmethod
     def conformance_run(cls, request: pytest.FixtureRequest) -> Iterator[Run]:
         """The run that all tests of the class share."""
-        owner = request.cls
-        if owner.provider is None:
-            pytest.fail(f"{owner.__name__}.provider is not set: 'module:obj', or what makes a provider", pytrace=False)
+        owner, kind = request.cls, cls._kind
+        target = getattr(owner, kind.name)
+        if target is None:
+            pytest.fail(f"{owner.__name__}.{kind.name} is not set: 'module:obj', or {kind.wanted}", pytrace=False)
         try:
-            run = Run(resolve(owner.provider), owner.settings)
+            run = Run(resolve(target), owner.settings, kind=kind)
             run.runner.open()
         except TargetError as error:
             pytest.fail(str(error), pytrace=False)
@@ -43,9 +41,19 @@ class ProviderConformance:
             if result != before[result.id]:
                 pytest.fail("\n".join(failure_lines(result, run.name, run.settings)), pytrace=False)
 
-    @pytest.mark.parametrize("check_id", [check.id for check in CHECKS])
-    def test_check(self, conformance_run: Run, check_id: str) -> None:
-        """The provider keeps the rule of this check."""
+    def test_verdict(self, conformance_run: Run) -> None:
+        """All checks together make the target conformant; those that were not run yet are run now."""
+        conformance_run.complete()
+        report = conformance_run.report()
+        if not report.conformant:
+            lines = [*note_lines(report, conformance_run.settings), *verdict_lines(report)]
+            pytest.fail("\n".join(lines), pytrace=False)
+
+
+def _each_check(kind: Kind) -> Callable[..., None]:
+    def test_check(case: _Conformance, conformance_run: Run, check_id: str) -> None:
+        """The target keeps the rule of this check."""
+        del case  # as every method has one
         if BY_ID[check_id].closes:
             # Whatever shuffles the tests: nothing can be asked of a closed provider.
             conformance_run.complete()
@@ -56,10 +64,39 @@ class ProviderConformance:
         if result.outcome not in (CheckOutcome.PASSED, CheckOutcome.ADVISORY):
             pytest.skip(f"{result.outcome}: {result.saw}")
 
-    def test_verdict(self, conformance_run: Run) -> None:
-        """All checks together make the provider conformant; those that were not run yet are run now."""
-        conformance_run.complete()
-        report = conformance_run.report()
-        if not report.conformant:
-            lines = [*note_lines(report, conformance_run.settings), *verdict_lines(report)]
-            pytest.fail("\n".join(lines), pytrace=False)
+    each: Callable[..., None] = pytest.mark.parametrize("check_id", [check.id for check in kind.checks])(test_check)
+    return each
+
+
+class ProviderConformance(_Conformance):
+    """One test for each check, and one for the verdict. Set ``provider``; ``settings`` where the defaults do not fit.
+
+    ``provider`` is ``"module:obj"``, or a function or class that makes a provider (a function as ``staticmethod``).
+    One that cannot be imported by its name runs without a child process, and so without protection.
+    """
+
+    provider: ClassVar[Any] = None
+    _kind = PROVIDER
+    test_check = _each_check(PROVIDER)
+
+
+class HostConformance(_Conformance):
+    """The same for a host: set ``host`` to ``"module:factory"`` or the factory itself (a function as ``staticmethod``).
+
+    The factory is called as ``factory(provider, *, timeout=…)`` and gives a host, or something to await that does.
+    """
+
+    host: ClassVar[Any] = None
+    _kind = HOST
+    test_check = _each_check(HOST)
+
+
+class CompositeConformance(_Conformance):
+    """The same for what puts several providers behind one: set ``composite`` as ``host`` is set.
+
+    The factory is called as ``factory(children, *, timeout=…)``, with providers by their names, and gives a provider.
+    """
+
+    composite: ClassVar[Any] = None
+    _kind = COMPOSITE
+    test_check = _each_check(COMPOSITE)

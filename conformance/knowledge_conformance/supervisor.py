@@ -19,6 +19,7 @@ from typing import Any, Final
 from knowledge_conformance.channel import KEY_BYTES, ChannelError, Reader, Writer
 from knowledge_conformance.check import Check
 from knowledge_conformance.faults import OUTPUT_MAX, Fault, FaultError, ProcessFault, closing_result, fault_result
+from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import TargetError
@@ -40,9 +41,10 @@ class Supervisor:
     ``calls`` counts the calls of the provider so far, those of lost children included.
     """
 
-    def __init__(self, target: str, settings: Settings) -> None:
+    def __init__(self, target: str, settings: Settings, kind: Kind = PROVIDER) -> None:
         self._target = target
         self._settings = settings
+        self._kind = kind
         self._child: _Child | None = None
         self._last_call: str | None = None
         self._lost_closing: CheckResult | None = None
@@ -51,7 +53,7 @@ class Supervisor:
     def start(self) -> None:
         """Start the child without waiting for it, so that it loads while the caller does other things."""
         if self._child is None:
-            self._child = _Child(self._target, self._settings)
+            self._child = _Child(self._target, self._settings, self._kind)
 
     def open(self) -> None:
         """Wait until the target is loaded and a provider is open; raises ``TargetError`` when that fails."""
@@ -139,7 +141,7 @@ def quiet_seconds(settings: Settings) -> float:
 class _Child:
     """One child process in a process group of its own, with a guardian that ends the group when the kit dies."""
 
-    def __init__(self, target: str, settings: Settings) -> None:
+    def __init__(self, target: str, settings: Settings, kind: Kind) -> None:
         key, mark = secrets.token_bytes(KEY_BYTES), secrets.token_hex()
         commands_from, self._commands = os.pipe()
         self._results, results_to = os.pipe()
@@ -156,7 +158,7 @@ class _Child:
         with contextlib.suppress(OSError):  # a child that died at once is noticed by the first receive
             os.write(self._commands, key)
         first = settings.model_dump(mode="json", by_alias=False)
-        self.send({"path": search_path(), "target": target, "settings": first})
+        self.send({"path": search_path(), "target": target, "settings": first, "kind": kind.name})
 
     def send(self, message: Mapping[str, object]) -> None:
         """Send a command."""

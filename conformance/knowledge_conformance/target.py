@@ -15,6 +15,9 @@ from knowledge_conformance.render import show, show_error
 _SHAPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
+A_PROVIDER: Final = "a provider, or what makes one"
+
+
 class TargetError(Exception):
     """The target cannot be used; the message is one line that says what was wanted and what came."""
 
@@ -35,8 +38,11 @@ def check_name(name: str) -> str:
     return name
 
 
-def load(name: str) -> Target:
-    """Import a target; raises ``TargetError`` for whatever goes wrong, ``SystemExit`` of the module included."""
+def load(name: str, wanted: str = A_PROVIDER) -> Target:
+    """Import a target; raises ``TargetError`` for whatever goes wrong, ``SystemExit`` of the module included.
+
+    ``wanted`` says in words what it has to be.
+    """
     module_name, _, path = check_name(name).partition(":")
     try:
         value: Any = importlib.import_module(module_name)
@@ -45,7 +51,7 @@ def load(name: str) -> Target:
     try:
         for attribute in path.split("."):
             value = getattr(value, attribute)
-        return target_of(value, name)
+        return target_of(value, name, wanted)
     except TargetError:
         raise
     except AttributeError:
@@ -70,7 +76,7 @@ def _taken(module_name: str) -> str:
     return f"; {top} is a module of the standard library, so name yours otherwise" if standard else ""
 
 
-def target_of(value: Any, name: str) -> Target:
+def target_of(value: Any, name: str, wanted: str = A_PROVIDER) -> Target:
     """What kind of target an object is; raises ``TargetError`` for one that can be none.
 
     An object with ``describe`` or ``retrieve`` is a provider as it is, a context manager is entered for the whole run,
@@ -82,7 +88,7 @@ def target_of(value: Any, name: str) -> Target:
         return Target(name, value, instance=True)
     if callable(value):
         return Target(name, value, instance=False)
-    raise TargetError(f"cannot use {name}: it is {_kind(value)}; wanted a provider, or what makes one")
+    raise TargetError(f"cannot use {name}: it is {_kind(value)}; wanted {wanted}")
 
 
 async def open_provider(target: Target, stack: AsyncExitStack) -> tuple[Any, bool]:
@@ -100,6 +106,20 @@ async def open_provider(target: Target, stack: AsyncExitStack) -> tuple[Any, boo
     except BaseException as error:  # a factory may raise anything
         raise TargetError(f"cannot open {target.name}: it raised {show_error(error)}") from error
     raise TargetError(f"cannot open {target.name}: it gave {_kind(value)}, which has no describe and no retrieve")
+
+
+def factory_of(target: Target, wanted: str) -> Callable[..., Any]:
+    """The target itself, which makes hosts or composites; raises ``TargetError`` unless it is what is ``wanted``."""
+    factory: Callable[..., Any] = target.value
+    if not callable(factory):
+        raise TargetError(f"cannot use {target.name}: it is {_kind(factory)}; wanted {wanted}")
+    try:
+        inspect.signature(factory).bind(None, timeout=1.0)
+    except TypeError as error:
+        raise TargetError(f"cannot use {target.name}: {show_error(error)}; wanted {wanted}") from None
+    except BaseException:  # its signature cannot be read, which says nothing
+        return factory
+    return factory
 
 
 async def _made(factory: Callable[[], Any]) -> Any:

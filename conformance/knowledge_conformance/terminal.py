@@ -7,6 +7,7 @@ from typing import Final
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
+from knowledge_conformance.kinds import KINDS, PROVIDER, kind_of
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
@@ -44,16 +45,21 @@ def failure_lines(result: CheckResult | CheckReport, target: str, settings: Sett
 
 
 def _again(target: str, check: Check, settings: Settings) -> str:
-    options = {
-        "--provider-query": settings.queries,
-        "--provider-timeout": _changed(settings, "timeout"),
+    kind = kind_of(check)
+    options: dict[str, tuple[object, ...]] = {
         "--provider-examples": _changed(settings, "examples"),
         "--provider-seed": _changed(settings, "seed"),
-        "--max-calls": _changed(settings, "max_calls"),
     }
+    if kind is PROVIDER:
+        options = {
+            "--provider-query": settings.queries,
+            "--provider-timeout": _changed(settings, "timeout"),
+            **options,
+            "--max-calls": _changed(settings, "max_calls"),
+        }
     given = [shlex.quote(f"{name}={value}") for name, values in options.items() for value in values]
     strict = ["--strict-should"] if settings.strict_should else []
-    return " ".join(["pytest", f"--provider={target}", f"provider::{check.id}", *given, *strict])
+    return " ".join(["pytest", f"--{kind.name}={target}", f"{kind.name}::{check.id}", *given, *strict])
 
 
 def _changed(settings: Settings, name: str) -> tuple[object, ...]:
@@ -91,12 +97,13 @@ def verdict_lines(report: Report) -> Iterator[str]:
     """The verdict, what it rests on, and what it does not establish."""
     counts = ", ".join(f"{count} {outcome}" for outcome, count in report.counts.items() if count)
     yield from _field("verdict", report.sentence)
-    yield from _field("checks", f"{len(report.checks)} of {len(BY_ID)}: {counts or 'none'}")
+    yield from _field("checks", f"{len(report.checks)} of {len(KINDS[report.kind].checks)}: {counts or 'none'}")
     clauses = [line for line in report.not_established if line.startswith("clause ")]
     # What the facets leave open stands in the verdict already, unless it is why the verdict is what it is.
     missing = [line for line in report.not_established if line not in clauses and "required" in line]
     numbers = ", ".join(line.removeprefix("clause ").partition(":")[0] for line in clauses)
-    yield from _field("unsaid", "; ".join([*missing, f"clauses {numbers}. Why: knowledge-kit checks"]))
+    said = [f"clauses {numbers}. Why: knowledge-kit checks"] if numbers else []
+    yield from _field("unsaid", "; ".join([*missing, *said]) or "nothing")
 
 
 def report_lines(report: Report) -> Iterator[str]:

@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
+from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Facet
+from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 
@@ -30,10 +31,10 @@ class FacetState(StrEnum):
 _SEEN: Final = frozenset({CheckOutcome.PASSED, CheckOutcome.ADVISORY, CheckOutcome.FAILED, CheckOutcome.ERRORED})
 
 
-def facet_states(results: Iterable[CheckResult], settings: Settings) -> dict[Facet, FacetState]:
-    """Each facet's state, in the order of ``Facet``."""
+def facet_states(results: Iterable[CheckResult], settings: Settings, kind: Kind = PROVIDER) -> dict[Facet, FacetState]:
+    """The state of each facet that a target of this kind has, in the order of ``Facet``."""
     seen = {BY_ID[result.id].facet for result in results if result.outcome in _SEEN}
-    return {facet: _state(facet, seen, settings) for facet in Facet}
+    return {facet: _state(facet, seen, settings) for facet in kind.facets}
 
 
 def _state(facet: Facet, seen: set[Facet], settings: Settings) -> FacetState:
@@ -42,14 +43,15 @@ def _state(facet: Facet, seen: set[Facet], settings: Settings) -> FacetState:
     return FacetState.EXERCISED if facet in seen else FacetState.NOT_EXERCISED
 
 
-def verdict(results: Iterable[CheckResult], settings: Settings) -> Verdict:
+def verdict(results: Iterable[CheckResult], settings: Settings, kind: Kind = PROVIDER) -> Verdict:
     """The verdict on everything that was run; nothing run, or nothing observed, is never conformant."""
     by_id = {result.id: result for result in results}
     if any(result.outcome in BROKEN for result in by_id.values()):
         return Verdict.NOT_CONFORMANT
-    if len(by_id) < len(CHECKS):
+    if len(by_id) < len(kind.checks):
         return Verdict.PARTIAL
-    return Verdict.CONFORMANT if all(_covered(facet, by_id) for facet in settings.required) else Verdict.INCONCLUSIVE
+    required = settings.required.intersection(kind.facets)
+    return Verdict.CONFORMANT if all(_covered(facet, by_id) for facet in required) else Verdict.INCONCLUSIVE
 
 
 def _covered(facet: Facet, by_id: Mapping[str, CheckResult]) -> bool:
@@ -57,21 +59,23 @@ def _covered(facet: Facet, by_id: Mapping[str, CheckResult]) -> bool:
     return CheckOutcome.PASSED in outcomes and CheckOutcome.INCONCLUSIVE not in outcomes
 
 
-def not_established(states: Mapping[Facet, FacetState], required: Collection[Facet]) -> list[str]:
+def not_established(
+    states: Mapping[Facet, FacetState], required: Collection[Facet], kind: Kind = PROVIDER
+) -> list[str]:
     """What a reader must not take from the verdict, one sentence each."""
     facets = [
         f"{facet}: {state}{', though it is required' if facet in required else ''}"
         for facet, state in states.items()
         if state is not FacetState.EXERCISED
     ]
-    clauses = [f"clause {clause}: {reason}" for clause, reason in NOT_TESTED.items()]
+    clauses = [f"clause {clause}: {reason}" for clause, reason in kind.not_tested.items()]
     return facets + clauses
 
 
-def sentence(found: Verdict, states: Mapping[Facet, FacetState], run: int) -> str:
+def sentence(found: Verdict, states: Mapping[Facet, FacetState], run: int, kind: Kind = PROVIDER) -> str:
     """The verdict with the facets that it is about, on one line; ``run`` is how many checks were run."""
     if found is Verdict.PARTIAL:
-        return f"{found}: {run} of {len(CHECKS)} checks were run, which says nothing about the whole provider"
+        return f"{found}: {run} of {len(kind.checks)} checks were run, which says nothing about the whole {kind.name}"
     covered = [facet for facet, state in states.items() if state is FacetState.EXERCISED]
     unseen = [facet for facet, state in states.items() if state is FacetState.NOT_EXERCISED]
     absent = [facet for facet, state in states.items() if state is FacetState.ABSENT]

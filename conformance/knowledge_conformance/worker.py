@@ -1,7 +1,7 @@
 """The worker: holds the provider under test and runs checks on it, one after another, in one thread.
 
-Knows loops and the life of a provider. It does not know whether it stands in a child process or beside a debugger:
-what it has to say goes through ``tell``.
+Knows loops and the life of a provider, or of what makes hosts and composites over providers. It does not know whether
+it stands in a child process or beside a debugger: what it has to say goes through ``tell``.
 """
 
 import asyncio
@@ -14,13 +14,14 @@ from typing import Any, Final, TypeVar
 from knowledge_conformance import calls, engine
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
+from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.render import never_show, show_error
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import SURVEY_CALLS, Survey
-from knowledge_conformance.target import Target, TargetError, load, open_provider
-from knowledge_conformance.watched import OutOfCallsError
+from knowledge_conformance.target import Target, TargetError, factory_of, load, open_provider
+from knowledge_conformance.watched import OutOfCallsError, Watched
 
 CLOSE_SECONDS: Final = 1.5
 WIND_DOWN_SECONDS: Final = 0.5
@@ -38,10 +39,11 @@ class Worker:
     ``{"closed": True}`` at the end.
     """
 
-    def __init__(self, target: str | Target, settings: Settings, tell: Tell) -> None:
+    def __init__(self, target: str | Target, settings: Settings, tell: Tell, kind: Kind = PROVIDER) -> None:
         # Clause 6.4 binds the kit as well. Now, while there is no provider that could take them away.
         never_show(os.environ.get(name, "") for name in settings.secrets)
         self._named = target
+        self._kind = kind
         self._settings = settings
         self._tell = tell
         self._survey = Survey()
@@ -53,8 +55,8 @@ class Worker:
     def open(self) -> None:
         """Load the target and open a first provider, which the first check gets."""
         try:
-            self._target = load(self._named) if isinstance(self._named, str) else self._named
-            self._opened = Opened(self._target)
+            self._target = load(self._named, self._kind.wanted) if isinstance(self._named, str) else self._named
+            self._opened = Opened(self._target, self._kind)
         except TargetError as error:
             self._tell({"unusable": str(error)})
         else:
@@ -94,17 +96,20 @@ class Worker:
         opened = self._provider()
         return self._completed(check, self._subject(opened, allowed), opened)
 
-    def _completed(self, check: Check, subject: Subject, opened: "Opened") -> CheckResult:
+    def _completed(self, check: Check, subject: Watched, opened: "Opened") -> CheckResult:
         try:
             return opened.run(engine.run_check(check, subject))
         except BaseException as error:  # a task of the provider's own can stop the loop
             return _stopped_loop(check, subject, error)
 
-    def _subject(self, opened: "Opened", allowed: int) -> Subject:
+    def _subject(self, opened: "Opened", allowed: int) -> Watched:
+        if self._kind.subject is not None:
+            subject: Watched = self._kind.subject(opened.provider, self._settings, announce=self._announce)
+            return subject
         return Subject(opened.provider, self._settings, allowed=allowed, announce=self._announce, surveyor=self._survey)
 
     def _allowed(self, check: Check, remaining: int) -> int:
-        wanted = check.calls_allowed(self._settings)
+        wanted = check.calls_allowed(self._settings) if self._kind.subject is None else remaining
         if check.surveyed and not self._survey.made:
             wanted += SURVEY_CALLS
         return min(wanted, remaining - 1)
@@ -120,7 +125,7 @@ class Worker:
         if self._opened is None:
             if self._target is None:
                 raise TargetError("the target was not opened")
-            self._opened = Opened(self._target)
+            self._opened = Opened(self._target, self._kind)
         return self._opened
 
     def _release(self, *, close: bool = True) -> None:
@@ -143,10 +148,14 @@ class Worker:
 
 
 class Opened:
-    """One provider with the loop that it lives on; raises ``TargetError`` when it cannot be opened."""
+    """One provider with the loop that it lives on; raises ``TargetError`` when it cannot be opened.
 
-    def __init__(self, target: Target) -> None:
+    Where the target makes hosts or composites, ``provider`` is what makes them: a check makes and closes its own.
+    """
+
+    def __init__(self, target: Target, kind: Kind = PROVIDER) -> None:
         self.instance: bool = target.instance
+        self._kind = kind
         self._loop = _new_loop(target)
         self._leave = asyncio.Event()
         self._entered = False
@@ -166,6 +175,8 @@ class Opened:
         """How the call reads that closes the provider, or None when there is none."""
         if self._entered:
             return "leaving the context manager"
+        if self._kind.subject is not None:
+            return None
         with contextlib.suppress(BaseException):
             return "close()" if callable(getattr(self.provider, "close", None)) else None
         return None
@@ -206,11 +217,16 @@ class Opened:
         # One task for both ends: a context manager over a task group can only be left where it was entered.
         async with AsyncExitStack() as stack:
             try:
-                opening.set_result(await open_provider(target, stack))
+                opening.set_result(await self._made(target, stack))
             except TargetError as error:
                 opening.set_exception(error)
             else:
                 await self._leave.wait()
+
+    async def _made(self, target: Target, stack: AsyncExitStack) -> tuple[Any, bool]:
+        if self._kind.subject is None:
+            return await open_provider(target, stack)
+        return factory_of(target, self._kind.wanted), False
 
     async def _left(self) -> None:
         self._leave.set()
@@ -244,7 +260,7 @@ async def _cancel_rest() -> None:
     await asyncio.get_running_loop().shutdown_asyncgens()
 
 
-def _stopped_loop(check: Check, subject: Subject, error: BaseException) -> CheckResult:
+def _stopped_loop(check: Check, subject: Watched, error: BaseException) -> CheckResult:
     if isinstance(error, RuntimeError):
         return engine.host_broken(
             check, subject, saw=show_error(error), hint="stop and close only event loops that the provider made itself"

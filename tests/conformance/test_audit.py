@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from knowledge_conformance.audit import watch_io
+from knowledge_conformance.audit import watch_io, watch_writes
 
 
 def _connect() -> None:
@@ -88,3 +88,17 @@ def test_a_look_inside_a_look_ends_with_its_own_block() -> None:
             pass
         OPENS["open"]()
     assert (outer, inner) == (["open"], [])
+
+
+def test_writing_is_seen(tmp_path: Path) -> None:
+    """Making a folder or a file, or opening one for writing; not reading, and not what Python keeps of a module."""
+    with watch_writes() as written:
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "file").write_text("x")
+        (tmp_path / "file").rename(tmp_path / "other")
+    assert written == ["os.mkdir", "open", "os.rename"]
+    (tmp_path / "__pycache__").mkdir()
+    with watch_writes() as written:
+        (tmp_path / "other").read_text()
+        (tmp_path / "__pycache__" / "module.pyc").write_bytes(b"")
+    assert written == []

@@ -7,14 +7,19 @@ from pathlib import Path
 import pytest
 
 from knowledge_conformance import documentation
-from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
+from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
+from knowledge_conformance.kinds import KINDS
 from knowledge_conformance.report import report_schema
+from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
 from knowledge_fakes.faults import FAULTS
+from knowledge_fakes.host_faults import HOST_FAULTS
 from knowledge_provider.schemas import wire_schemas
 
 PAGE = documentation.checks_page()
-each = pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+each = pytest.mark.parametrize("check", BY_ID.values(), ids=BY_ID)
+MISTAKES = [*FAULTS.values(), *HOST_FAULTS.values(), *COMPOSITE_FAULTS.values()]
+NOT_TESTED = {clause: reason for kind in KINDS.values() for clause, reason in kind.not_tested.items()}
 
 
 def entry(check_id: str) -> str:
@@ -50,7 +55,7 @@ def test_an_entry_has_mistakes_that_the_check_is_proved_to_catch(check: Check) -
     """They are the summaries of faults that trip this check before any other, a handful at most."""
     shown = re.findall(r"^  - (.+)$", entry(check.id), re.MULTILINE)
     assert 1 <= len(shown) <= documentation.EXAMPLES_MAX
-    assert set(shown) <= {fault.summary for fault in FAULTS.values() if fault.trips[0] == check.id}
+    assert set(shown) <= {fault.summary for fault in MISTAKES if fault.trips[0] == check.id}
 
 
 @pytest.mark.parametrize(

@@ -60,13 +60,13 @@ def evidence(found: CheckReport | CheckResult) -> list[str]:
 def assert_trips_exactly_its_checks(fault: Fault, report: Report) -> None:
     """Every check came to an end, only those that the fault names do not hold, and the first shows the mistake."""
     checks = {check.id: check for check in report.checks}
-    assert list(checks) == list(BY_ID)
+    assert list(checks) == [check.id for check in CHECKS]
     tripped = {check.id: evidence(check) for check in checks.values() if check.outcome in TRIPPED}
     assert tripped.keys() == set(fault.trips), tripped
     assert checks[fault.trips[0]].outcome is not CheckOutcome.KIT_ERROR
     assert any(fault.fragment in text for text in tripped[fault.trips[0]]), tripped
     causes = {str(check.saw).partition(" ")[0] for check in checks.values() if check.outcome is CheckOutcome.BLOCKED}
-    assert causes & BY_ID.keys() <= set(fault.trips)
+    assert causes & {check.id for check in CHECKS} <= set(fault.trips)
 
 
 @pytest.mark.parametrize("fault", HARMLESS.values(), ids=HARMLESS)

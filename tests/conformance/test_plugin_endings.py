@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from doors import FEW, SOUND, Interrupted, alive, ids_in, lines, run_pytest, wait_for
 
-from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.catalogue import CHECKS
 from knowledge_conformance.report import Report
 from knowledge_conformance.results import CheckOutcome
 
@@ -86,10 +86,11 @@ def test_last_failed_runs_what_failed(folder: Path) -> None:
     assert ids_in(again.stdout) == ["KP-301"]
 
 
-def test_without_a_terminal_the_exit_code_stays(folder: Path) -> None:
+@pytest.mark.parametrize(("target", "status"), [(SOUND, 0), ("hostile_providers:is_killed", 1)])
+def test_without_a_terminal_the_exit_code_stays(target: str, status: int, folder: Path) -> None:
     """-p no:terminal."""
-    done = run_pytest(folder, "--provider=hostile_providers:is_killed", "-p", "no:terminal", "provider::KP-301")
-    assert (done.returncode, done.stdout) == (1, "")
+    done = run_pytest(folder, f"--provider={target}", "-p", "no:terminal", "provider::KP-301")
+    assert (done.returncode, done.stdout) == (status, "")
 
 
 def test_in_process_runs_without_a_child(folder: Path) -> None:
@@ -105,9 +106,10 @@ def test_in_process_runs_without_a_child(folder: Path) -> None:
 UNUSABLE = {
     "--provider=nowhere:provider": "cannot load nowhere:provider: there is no module 'nowhere' on the path",
     "--provider=acme.search": "'acme.search' is not a target: wanted module:object, such as acme.search:provider",
-    f"--provider={SOUND} provider::KP-999": "provider::KP-999: there is no check 'KP-999'; knowledge-kit checks lists",
+    f"--provider={SOUND} provider::KP-999": "provider::KP-999: there is no check 'KP-999' of a provider; knowledge-kit checks lists",
     f"--provider={SOUND} provider::acme:other::KP-101": "there is no provider 'acme:other' in this run",
     f"--provider={SOUND} --provider-timeout=0": "command line: timeout: input should be greater than 0",
+    f"--provider={SOUND} --max-calls=-1": "command line: max-calls: input should be greater than or equal to 0",
     f"--provider={SOUND} --require=everything": "input should be 'core', 'filters', 'bases'",
     f"--provider={SOUND} nowhere.py": "file or directory not found: nowhere.py",
 }
@@ -152,7 +154,7 @@ def spread(folder: Path) -> Done:
 def test_workers_share_the_checks_and_the_controller_puts_them_together(spread: Done, folder: Path) -> None:
     """One line for each, one verdict, one report."""
     assert spread.returncode == 0, spread.stdout
-    assert ids_in(spread.stdout) == list(BY_ID)
+    assert ids_in(spread.stdout) == [check.id for check in CHECKS]
     assert Report.model_validate_json((folder / "spread.json").read_text()).conformant
 
 
@@ -222,10 +224,11 @@ def test_an_instance_outlives_a_plugin_that_shuffles(tmp_path: Path) -> None:
 # The end of the pytest itself.
 
 
-def test_a_killed_run_leaves_no_process_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_run_leaves_no_process_behind(number: signal.Signals, tmp_path: Path) -> None:
     """Also while the child loops inside C, and has started a process in a session of its own."""
-    killed = Interrupted(tmp_path, signal.SIGKILL, "--provider=hostile_lives:spawns_and_loops")
-    assert (killed.status, len(killed.offspring)) == (-signal.SIGKILL, 2)
+    killed = Interrupted(tmp_path, number, "--provider=hostile_lives:spawns_and_loops")
+    assert (killed.status, len(killed.offspring)) == (-number, 2)
     assert wait_for(lambda: not alive(killed.offspring))
 
 

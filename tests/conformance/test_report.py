@@ -30,6 +30,7 @@ def test_a_report_has_the_published_shape() -> None:
         "kit",
         "protocol",
         "requirements",
+        "kind",
         "target",
         "verdict",
         "facets",

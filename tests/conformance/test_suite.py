@@ -109,7 +109,7 @@ def test_a_provider_that_finds_nothing_fails_by_the_verdict_alone(red: subproces
 
 def test_a_class_without_a_provider_says_what_to_set(red: subprocess.CompletedProcess[str]) -> None:
     """Each test is an error, and none passes."""
-    assert "TestUnset.provider is not set: 'module:obj', or what makes a provider" in red.stdout
+    assert "TestUnset.provider is not set: 'module:obj', or a provider, or what makes one" in red.stdout
     assert "PASSED test_mine.py::TestUnset" not in red.stdout
 
 

@@ -7,7 +7,7 @@ import pytest
 from doors import SOUND, alive, hostile, wait_for
 
 from knowledge_conformance import supervisor
-from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.report import Report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
@@ -31,6 +31,7 @@ TAKES_THE_PROCESS = {
     "exits_in_health": ("KP-202", "ended itself with exit status 0"),
     "exits_closing": ("KP-204", "ended itself with exit status 0"),
     "ExitsWhenCollected": ("KP-204", "ended itself with exit status 0"),
+    "ExitsWhenLeft": ("KP-204", "ended itself with exit status 0"),
     "floods_stdout": ("KP-301", "more than 1 MiB on standard output"),
     "scribbles": ("KP-301", f"foreign bytes on {CHANNEL}"),
     "closes_descriptors": ("KP-301", f"{CHANNEL} was closed"),
@@ -55,6 +56,7 @@ REACHES_OUT = {
 }
 SPOILS_ITS_PROCESS = (
     "patches_time_monotonic",
+    "patches_time_perf_counter",
     "patches_threading_thread",
     "patches_asyncio_wait",
     "limits_recursion",
@@ -75,7 +77,7 @@ def refuses(report: Report, check_id: str, fragment: str) -> CheckOutcome:
     assert list(broken(report)) == [check_id], broken(report)
     assert fragment in broken(report)[check_id]
     outcomes = {check.id: check.outcome for check in report.checks}
-    assert outcomes.keys() == BY_ID.keys()
+    assert outcomes.keys() == {check.id for check in CHECKS}
     assert CheckOutcome.PASSED in outcomes.values() or check_id == "KP-101"
     causes = {(check.saw or "").partition(" ")[0] for check in report.checks if check.outcome is CheckOutcome.BLOCKED}
     assert causes <= {check_id}
@@ -126,7 +128,7 @@ def test_a_provider_that_raises_or_reaches_out_fails_one_named_check(name: str, 
 def test_a_spoilt_process_is_never_green(name: str) -> None:
     """Where one cause has many effects, each check still comes to an end and the verdict is a refusal."""
     report = report_on(name)
-    assert [check.id for check in report.checks] == list(BY_ID)
+    assert [check.id for check in report.checks] == [check.id for check in CHECKS]
     assert report.verdict is Verdict.NOT_CONFORMANT
     assert broken(report)
 

@@ -10,7 +10,7 @@ import pytest
 from doors import SOUND
 
 from knowledge_conformance import supervisor
-from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.report import Report
 from knowledge_conformance.results import BROKEN, CheckOutcome
 from knowledge_conformance.running import Run
@@ -89,7 +89,7 @@ def test_a_factory_that_makes_one_provider_only_is_one_red_line() -> None:
     report = Run("bad_targets:opens_once", QUICK).all()
     assert list(broken(report)) == ["KP-102"]
     assert "it raised OSError: used up" in broken(report)["KP-102"]
-    assert report.counts[CheckOutcome.BLOCKED] == len(BY_ID) - 2
+    assert report.counts[CheckOutcome.BLOCKED] == len(CHECKS) - 2
 
 
 def test_closing_and_killing_a_runner_that_never_started_do_nothing() -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
@@ -204,7 +205,7 @@ def test_the_api_page_has_no_name_that_does_not_exist() -> None:
         importlib.import_module(module)
 
 
-@pytest.mark.parametrize("shown", re.findall(r"[`#] ?([a-z_]+\([a-z_, *]+\))", text_of("api.md")))
+@pytest.mark.parametrize("shown", re.findall(r"[`#] ?(\w+\([a-z_, *]+\))", text_of("api.md")))
 def test_a_signature_is_real(shown: str) -> None:
     """Parameters in the page are the function's, in order, with the star where the keywords begin."""
     name, _, parameters = shown.rstrip(")").partition("(")
@@ -221,6 +222,24 @@ def written(signature: inspect.Signature) -> list[str]:
     first = next((at for at, (_, kind) in enumerate(names) if kind is inspect.Parameter.KEYWORD_ONLY), None)
     plain = [name for name, _ in names]
     return plain if first is None else [*plain[:first], "*", *plain[first:]]
+
+
+@pytest.mark.parametrize(
+    ("page", "function"),
+    [("host.md", knowledge_provider.KnowledgeHost), ("limits.md", knowledge_provider.CompositeProvider)],
+)
+def test_the_defaults_of_a_page_are_real(page: str, function: Callable[..., object]) -> None:
+    """Numbers that the host and the composite take unless told otherwise stand in the page."""
+    numbers = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", text_of(page).replace(",", ""))}
+    defaults = [parameter.default for parameter in inspect.signature(function).parameters.values()]
+    assert {number for number in defaults if type(number) in (int, float)} <= numbers
+
+
+def test_every_option_of_the_host_is_explained() -> None:
+    """Each has a row in the page that says how to embed it."""
+    rows = re.findall(r"^\| `(\w+)` \|", text_of("host.md").partition("## Options")[2], re.MULTILINE)
+    parameters = inspect.signature(knowledge_provider.KnowledgeHost).parameters.values()
+    assert rows == [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
 def test_every_error_code_is_in_the_api_page() -> None:
@@ -251,15 +270,24 @@ def test_the_places_in_the_layout_exist() -> None:
     text = text_of("layout.md")
     for path in re.findall(r"^(\S+/\S*|\.ci/run) {2,}", text, re.MULTILINE):
         assert (ROOT / path).exists(), path
-    kit = ROOT / "conformance" / "knowledge_conformance"
-    for row in re.findall(r"^\| ((?:`[a-z_]+/?`(?:, )?)+) \|", text.partition("## Inside the kit")[2], re.MULTILINE):
-        for name in re.findall(r"`([a-z_]+)/?`", row):
-            assert (kit / f"{name}.py").exists() or (kit / name).is_dir(), name
+    for heading, package in {"contract": "knowledge_provider", "kit": "knowledge_conformance"}.items():
+        names = modules_in(text.partition(f"## Inside the {heading}")[2].partition("\n## ")[0])
+        home = ROOT / "conformance" / package
+        assert names
+        assert [name for name in names if not (home / f"{name}.py").exists() and not (home / name).is_dir()] == []
+
+
+def modules_in(section: str) -> list[str]:
+    rows = re.findall(r"^\| ((?:`[a-z_]+/?`(?:, )?)+) \|", section, re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`([a-z_]+)/?`", row)]
 
 
 def test_the_changelog_counts_the_checks() -> None:
     """A number in prose is a number of the catalogue."""
-    assert f"{len(catalogue.CHECKS)} checks" in text_of("changelog.md")
+    text = " ".join(text_of("changelog.md").split())
+    assert f"{len(catalogue.CHECKS)} checks of providers" in text
+    assert f"{len(catalogue.HOST_CHECKS)} of hosts" in text
+    assert f"{len(catalogue.COMPOSITE_CHECKS)} of composites" in text
 
 
 def test_schemas_of_the_page_are_files() -> None:

@@ -39,9 +39,18 @@ def fault(
     """
 
     def declare(wrap: Wrap) -> Fault:
-        summary = cleandoc(wrap.__doc__ or "")
-        if not trips or not summary or "\n" in summary:
-            raise TypeError(f"the fault {wrap.__name__} needs a check that it trips and a docstring of one line")
+        summary = summary_of(wrap, trips)
         return Fault(wrap.__name__, summary, wrap, trips, fragment, MappingProxyType(dict(settings or {})), lethal)
 
     return declare
+
+
+def summary_of(declared: Any, trips: tuple[str, ...]) -> str:
+    """The docstring of a function or class that is declared as a fault with these checks.
+
+    Raises ``TypeError`` for one without a one-line docstring or without a check.
+    """
+    summary = cleandoc(declared.__doc__ or "")
+    if not trips or not summary or "\n" in summary:
+        raise TypeError(f"the fault {declared.__name__} needs a check that it trips and a docstring of one line")
+    return summary

@@ -1,0 +1,129 @@
+"""Clauses 2.1 to 2.3 for what stands over several providers: health, closing, and what is left. Judges no answer."""
+
+import asyncio
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from knowledge_conformance.calls import Ending
+from knowledge_conformance.check import Check, Hang, Inapplicable, Level, Violation, check
+from knowledge_conformance.checks.composite_children import REQUEST, Closeless, Working, all_set, finding
+from knowledge_conformance.composite_subject import CompositeSubject
+from knowledge_conformance.plain import model_fields
+from knowledge_conformance.render import show, show_error
+from knowledge_fakes.scripted import HeldProvider, ScriptedProvider
+from knowledge_provider import Health, limits
+from knowledge_provider.text import is_a
+
+_LEFT_SECONDS: Final = 0.5
+"""How long after closing something may still be at work (clause 2.3)."""
+
+
+# Clause 2.1
+@check("KP-922", clause="2.1", level=Level.MUST)
+async def health_survives_every_child(subject: CompositeSubject) -> None:
+    """health() ends within 5 s with one of the four words, whatever a child's does, and is not ready where none is.
+
+    A status page asks every provider. One child whose health raises or hangs must not take the page down, nor hide
+    what the others say.
+    """
+    ready: dict[str, Any] = {"ready": finding("ready", health={"status": "ready"}), "without": finding("without")}
+    raising = finding("raising", health=ConnectionError("the back end is down"))
+    hanging = finding("hanging", health=_never)
+    await _health(subject, ready)
+    await _health(subject, {"without": finding("without")})
+    await _health(subject, {"raising": raising, "hanging": hanging, **ready})
+    health = await _health(subject, {"raising": raising, "unavailable": finding("unavailable", health=_DOWN)})
+    if health.status == "ready":
+        raise _unhealthy("another status than 'ready', where no child can be used", show(health.status))
+
+
+_DOWN: Final = {"status": "unavailable", "message": "the index is being built"}
+
+
+async def _never(*_: object) -> Any:
+    await asyncio.Event().wait()
+
+
+async def _health(subject: CompositeSubject, children: dict[str, Any]) -> Health:
+    async with subject.composed(children) as composite:
+        if not callable(getattr(composite.provider, "health", None)):
+            raise Inapplicable("the composite has no health, and counts as ready")
+        ending = await composite.health()
+    subject.observe()
+    return _read(ending)
+
+
+def _read(ending: Ending) -> Health:
+    if ending.hung or ending.error is not None:
+        saw = "no answer" if ending.error is None else f"raised {show_error(ending.error)}"
+        raise _unhealthy(f"an answer within {limits.HEALTH_SECONDS:g} s", saw)
+    value = model_fields(ending.value) if is_a(ending.value, Health) else ending.value
+    try:
+        return Health.model_validate(value)
+    except ValidationError:
+        raise _unhealthy("a status of ready, unconfigured, degraded or unavailable", show(value)) from None
+
+
+def _unhealthy(wanted: str, saw: str) -> Violation:
+    hint = "ask all children at once, each within a bound, and count what raises as unavailable"
+    return Violation(wanted=wanted, saw=saw, hint=hint)
+
+
+# Clause 2.2
+@check("KP-923", clause="2.2", level=Level.SHOULD)
+async def close_reaches_every_child(subject: CompositeSubject) -> None:
+    """close() closes every child, whatever the closing of another one does, and ends.
+
+    A host knows the composite alone. A child that is left out keeps its connections until the process ends.
+    """
+    children = {
+        "raising": ScriptedProvider(key="raising", closing=RuntimeError("the pool is closed already")),
+        "hanging": ScriptedProvider(key="hanging", closing=_never),
+        "good": ScriptedProvider(key="good"),
+    }
+    composite = await subject.compose({"without": Closeless("without"), **children})
+    if not composite.can_close:
+        raise Inapplicable("the composite has no close: its children are left to whoever made them")
+    try:
+        await composite.close()
+    except Hang as found:
+        raise _unclosed("close() to end, where that of one child hangs", found.saw) from None
+    for key, child in children.items():
+        if not child.closed:
+            raise _unclosed("every child to be closed", f"that {key} was not")
+        subject.observe()
+
+
+def _unclosed(wanted: str, saw: str) -> Violation:
+    hint = "close all children at once, each within a bound, and let what one raises stop none"
+    return Violation(wanted=wanted, saw=saw, hint=hint)
+
+
+# Clause 2.3
+@check("KP-916", clause="2.3", level=Level.MUST)
+async def nothing_is_left_after_closing(subject: CompositeSubject) -> None:
+    """A child whose deadline has passed is told to stop: half a second after close() none of its work goes on.
+
+    Calls that nobody waits for and nobody stops pile up, one with each search, until the process has no memory left.
+    """
+    with HeldProvider(key="first") as first, Working("second") as second:
+        children = {"first": first, "second": second, "good": finding("good", "one")}
+        composite = await subject.compose(children)
+        await composite.ask(REQUEST)
+        await composite.close()
+        for key, child in (("first", first), ("second", second)):
+            if child.started.is_set() and not await all_set([child.ended], _LEFT_SECONDS):
+                raise Violation(
+                    wanted=f"nothing at work {_LEFT_SECONDS:g} s after close()",
+                    saw=f"the call of {key}, whose deadline had passed",
+                    hint="at a child's deadline cancel its task, and the signal that it was given",
+                )
+            subject.observe()
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    health_survives_every_child,
+    close_reaches_every_child,
+    nothing_is_left_after_closing,
+)

@@ -1,0 +1,78 @@
+"""What pytest collects: one collector for each target, one item for each check. Knows pytest and a finished result."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import pytest
+
+from knowledge_conformance.check import Check
+from knowledge_conformance.kinds import KINDS
+from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.running import Run
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.terminal import failure_lines
+
+
+class Aim(NamedTuple):
+    """A target that the command line names, with its kind."""
+
+    kind: str
+    target: str
+
+
+class TargetCollector(pytest.Collector):
+    """One target; its items are the checks that ``wants`` takes. ``run_of`` gives the run that an item belongs to."""
+
+    aim: Aim
+    wants: Callable[[str, Aim], bool]
+    run_of: Callable[[Aim], Run]
+
+    def collect(self) -> Iterable["CheckItem"]:
+        """The checks that are selected, in their order."""
+        for check in KINDS[self.aim.kind].checks:
+            nodeid = f"{self.nodeid}::{check.id}"
+            if self.wants(nodeid, self.aim):
+                item = CheckItem.from_parent(self, name=check.id, nodeid=nodeid)
+                item.check, item.aim, item.run_of = check, self.aim, self.run_of
+                item.user_properties.extend(
+                    [("clause", check.clause), ("level", str(check.level)), ("facet", str(check.facet))]
+                )
+                yield item
+
+
+class CheckItem(pytest.Item):
+    """One check on one target."""
+
+    check: Check
+    aim: Aim
+    run_of: Callable[[Aim], Run]
+    result: CheckResult | None = None
+
+    def runtest(self) -> None:
+        """Run the check; an outcome that is no pass fails or skips the item."""
+        run = self.run_of(self.aim)
+        result = run.result(self.check)
+        self.result = result
+        self.user_properties.append(("outcome", str(result.outcome)))
+        required = self.check.facet in run.settings.required
+        if result.outcome in BROKEN or (result.outcome is CheckOutcome.INCONCLUSIVE and required):
+            raise CheckFailed(result, self.aim.target, run.settings)
+        if result.outcome not in (CheckOutcome.PASSED, CheckOutcome.ADVISORY):
+            pytest.skip(f"{result.outcome}: {result.saw}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The result in words; a traceback of the kit's would help nobody."""
+        if isinstance(excinfo.value, CheckFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[str, None, str]:
+        """Where the item stands, for -v and JUnit."""
+        return self.aim.kind, None, f"{self.check.id} {self.check.title}"
+
+
+class CheckFailed(Exception):  # noqa: N818 - a verdict on the provider, not an error of the program
+    """A check that did not pass."""
+
+    def __init__(self, result: CheckResult, target: str, settings: Settings) -> None:
+        super().__init__("\n".join(failure_lines(result, target, settings)))
