@@ -31,6 +31,7 @@ SOON = 0.05
 PLAINEST = {
     "answers_own_list": {"outcome"},
     "any_base_in_the_tool": {"told"},
+    "arguments_by_name": {"asked"},
     "bases_not_in_the_tool": {"told"},
     "cited_from_zero": {"outcome"},
     "context_without_its_ids": {"asked"},
@@ -150,9 +151,17 @@ def fields(value: Any) -> Any:
     return {**vars(value), "signal": None} if hasattr(value, "__dict__") else value
 
 
+class Taking(ScriptedProvider):
+    """Takes arguments by name too, and counts them."""
+
+    async def retrieve(self, *arguments: Any, **named: Any) -> Any:
+        self.named = len(named)
+        return await super().retrieve(*arguments, *named.values())
+
+
 async def plainest(make: Any) -> dict[str, Any]:
     """A host over a sound provider: composed, asked once, looked at, closed."""
-    provider = ScriptedProvider([RESULTS], capabilities={"scores": True})
+    provider = Taking([RESULTS], capabilities={"scores": True})
     host = make(provider, timeout=5.0, knowledge_bases=["docs"])
     outcome = await host.search("release policy", context=context(), top_k=2, knowledge_base_ids=["docs"])
     told = host.describe(), host.capabilities(), host.tool_definition(), await host.health()
@@ -161,7 +170,7 @@ async def plainest(make: Any) -> dict[str, Any]:
     return {
         "outcome": outcome,
         "told": told,
-        "asked": (fields(request), fields(given), len(provider.calls)),
+        "asked": (fields(request), fields(given), provider.named, len(provider.calls)),
         "closed": provider.closed > 0,
     }
 
