@@ -1,23 +1,22 @@
-"""What several adapters need to put a vendor's library behind the boundary; knows no vendor, no host and no client.
+"""What every adapter needs to put a vendor's library behind the boundary; knows no vendor, no host and no client.
 
 Vendors' values become plain data, their exceptions the contract's, and their calls keep off the event loop
-(``DaemonThreads``) or to the loop that they belong to (``PerLoop``).
+(``DaemonThreads``) or to the loop that they belong to (``PerLoop``). Two modules stand beside this one, for some
+adapters only: ``services`` for what is reached over a network, and ``answers`` for what answers in JSON.
 """
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
-from pathlib import PurePath
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-from pydantic import ValidationError
-from pydantic_core import Url
-
 from knowledge_provider import errors, limits
 from knowledge_provider._calls import DaemonThreads, PerLoop
+from knowledge_provider._failures import failure
+from knowledge_provider._places import one_line, place_text
 from knowledge_provider._requests import (
     bases_asked_for,
     equal_filters,
@@ -27,7 +26,7 @@ from knowledge_provider._requests import (
 )
 from knowledge_provider.models import MetadataValue, RetrievalResult, Source
 from knowledge_provider.text import class_name, content_text, finite_number, is_a, short_text
-from knowledge_provider.uris import public_uri, uri_fault
+from knowledge_provider.uris import public_uri
 
 __all__ = [
     "DaemonThreads",
@@ -50,17 +49,8 @@ __all__ = [
 ]
 
 _CUT: Final = "…"
-_MAY_HOLD_URI: Final = re.compile(r":[/\\]|//|https?:", re.IGNORECASE)
-# With a scheme (a wrapped one too), HTTP as browsers read it, or with none; bounded, so that searching stays cheap.
-_URI: Final = re.compile(
-    r"[a-z][a-z0-9+.-]{0,30}:(?:[a-z][a-z0-9+.-]{0,30}:)?[/\\]{2}\S*|(?<![a-z0-9])https?:\S+|(?<!/)//\S{0,300}[@?#;]\S*",
-    re.IGNORECASE,
-)
-_USER_INFO: Final = re.compile(r"(://)[^/?#]*@")
-_QUERY_AND_AFTER: Final = re.compile(r"[?#;].*", re.DOTALL)
-_READ_MAX: Final = 2 * limits.URI_MAX
-# Whole seconds, as HTTP writes them; more than nine digits are more than a life, and no help to wait for.
-_SECONDS: Final = re.compile(r"[0-9]{1,9}")
+# As in rule N2: a host keeps 16 entries, so no more than eight times as many are looked at.
+_ENTRIES_READ_MAX: Final = limits.METADATA_ENTRIES_MAX * limits.CANDIDATES_PER_RESULT
 
 
 def stable_id(*parts: str) -> str:
@@ -91,7 +81,17 @@ def result_of(
         return None
     source = source_of(where, metadata.get(title_key))
     plain = plain_metadata(metadata, without=(uri_key, title_key, *left_out))
-    return RetrievalResult(id=own, content=text, score=score, source=source, metadata=plain)
+    # Every value keeps the contract by now, and finding that out again would cost as much as all of the above.
+    return RetrievalResult.model_construct(id=own, content=text, score=_score(score), source=source, metadata=plain)
+
+
+def _score(given: int | float | None) -> float | None:
+    number = finite_number(given)
+    if number is None and given is not None:
+        raise errors.KnowledgeInvalidResponseError(
+            f"wanted a finite score or none, since results are ranked by it; got {class_name(given)}. See plain_number"
+        )
+    return None if number is None else float(number)
 
 
 def usable(candidates: Iterable[RetrievalResult | None], top_k: int) -> list[RetrievalResult]:
@@ -121,17 +121,20 @@ def result_id(value: object, where: object, content: str, taken: dict[str, str])
     ``value`` is the vendor's id (a string, an int or a UUID; anything else counts as missing), ``where`` the place
     that the content is from. ``taken`` maps the ids given so far to their contents, and gains this one.
     """
-    text = _one_line(value)
-    safe = place_text(value, limits.URI_MAX)
+    text = one_line(value, limits.URI_MAX)
     # Clause 5.2: an id that is too long or holds a link is not cut, since what tells two of them apart may go with it.
-    fits = 0 < len(text) <= limits.RESULT_ID_MAX and safe == text
-    made = stable_id(safe, place_text(where, limits.URI_MAX), content)
+    fits = 0 < len(text) <= limits.RESULT_ID_MAX and place_text(text, limits.RESULT_ID_MAX) == text
     # Clause 5.3. A passage twice is one result; two passages under one id are two, and the later gets an id of its own.
-    own = text if fits and taken.get(text, content) == content else made
+    own = text if fits and taken.get(text, content) == content else _made_id(value, where, content)
     if own in taken:
         return None
     taken[own] = content
     return own
+
+
+def _made_id(value: object, where: object, content: str) -> str:
+    # Not of the links as they came: a signature in one may be another with each call.
+    return stable_id(place_text(value, limits.URI_MAX), place_text(where, limits.URI_MAX), content)
 
 
 def passage_text(value: object) -> str:
@@ -141,52 +144,34 @@ def passage_text(value: object) -> str:
     return text if len(text) <= limits.CONTENT_MAX else text[: limits.CONTENT_MAX - len(_CUT)] + _CUT
 
 
-def place_text(value: object, limit: int) -> str:
-    """A name or place on one line of at most ``limit`` code points, "" when there is none, without any credential.
+def source_of(
+    where: object,
+    title: object = None,
+    *,
+    source_id: object = None,
+    mime_type: object = None,
+    locator: object = None,
+) -> Source | None:
+    """A result's source from a vendor's path or URI and what else it says of it, or None when that is nothing.
 
-    A public URI in it stays. Any other loses user-info, query and fragment, and goes altogether where it cannot be
-    read. Takes strings, ints, UUIDs and paths.
+    A public URI becomes ``uri``. Any other place becomes ``id`` and ``locator`` (clause 6.2) where the vendor gives
+    none of its own. All of it is without credentials.
     """
-    text = _one_line(value)
-    # Clauses 6.1 and 6.4: before the text is cut, since half a link may no longer look like one.
-    return short_text(_URI.sub(_shown_uri, text) if _MAY_HOLD_URI.search(text) else text, limit)
-
-
-def _one_line(value: object) -> str:
-    return short_text(str(value) if isinstance(value, UUID | PurePath) else value, _READ_MAX)
-
-
-def _shown_uri(found: re.Match[str]) -> str:
-    if found.end() == _READ_MAX:
-        return ""
-    # Rule 2: "#" begins the fragment wherever it stands. A public URI keeps its spelling, for the prose around it.
-    return found[0].partition("#")[0] if public_uri(found[0]) else _bare_place(found[0])
-
-
-def _bare_place(uri: str) -> str:
-    try:
-        url = Url(uri)
-    except ValueError:
-        return ""
-    bare = _QUERY_AND_AFTER.sub("", _USER_INFO.sub(r"\1", str(url)))
-    fault = uri_fault(bare)
-    return "" if fault is not None and fault.is_credential else bare
-
-
-def source_of(where: object, title: object = None) -> Source | None:
-    """A result's source from a vendor's path or URI and title, or None when both say nothing.
-
-    A public URI becomes ``uri``. Any other place becomes ``id`` and ``locator`` (clause 6.2), without credentials.
-    """
-    name = place_text(title, limits.SOURCE_TITLE_MAX) or None
     uri = public_uri(where)
-    if uri is not None:
-        return Source(title=name, uri=uri)
-    place = place_text(where, limits.URI_MAX)
-    if not place:
-        return Source(title=name) if name else None
-    short = place if len(place) <= limits.SOURCE_ID_MAX else stable_id(place)
-    return Source(id=short, title=name, locator=short_text(place, limits.SOURCE_LOCATOR_MAX))
+    place = "" if uri else place_text(where, limits.URI_MAX)
+    named = {
+        "id": place_text(source_id, limits.SOURCE_ID_MAX) or _short_place(place),
+        "title": place_text(title, limits.SOURCE_TITLE_MAX),
+        "uri": uri,
+        "mime_type": place_text(mime_type, limits.SOURCE_MIME_TYPE_MAX),
+        "locator": place_text(locator, limits.SOURCE_LOCATOR_MAX) or short_text(place, limits.SOURCE_LOCATOR_MAX),
+    }
+    kept = {name: text for name, text in named.items() if text}
+    return Source(**kept) if kept else None
+
+
+def _short_place(place: str) -> str:
+    return place if len(place) <= limits.SOURCE_ID_MAX else stable_id(place)
 
 
 def plain_number(value: object) -> int | float | None:
@@ -197,66 +182,41 @@ def plain_number(value: object) -> int | float | None:
 def plain_metadata(values: Mapping[Any, Any], *, without: Collection[str] = ()) -> dict[str, MetadataValue]:
     """At most 16 flat entries of exact types (clauses 5.6, 5.7), in order, leaving out the keys in ``without``.
 
-    Booleans, finite numbers, NumPy's scalars, strings (500 code points, without credentials in their URIs), dates and
-    UUIDs stay; whatever is nested, a vector, not finite or None goes.
+    Booleans, finite numbers, NumPy's scalars, strings (500 code points), dates and UUIDs stay; whatever is nested, a
+    vector, not finite or None goes. No more than 128 entries are looked at. Keys (80 code points) and strings are
+    without credentials in their URIs, and a key with nothing left goes.
     """
     plain: dict[str, MetadataValue] = {}
-    for key, value in values.items():
-        name = short_text(key, limits.METADATA_KEY_MAX) if is_a(key, str) and key not in without else ""
+    left = limits.METADATA_ENTRIES_MAX
+    for key, value in islice(values.items(), _ENTRIES_READ_MAX):
+        name = _plain_name(key, without)
         kept = _plain_value(value) if name else None
         if kept is not None:
             plain[name] = kept
-        if len(plain) == limits.METADATA_ENTRIES_MAX:
+            left -= 1
+        # Clause 7.4: those of one name are counted too, since each of them was read.
+        if not left:
             break
     return plain
 
 
+def _plain_name(key: object, without: Collection[str]) -> str:
+    if (type(key) is str or is_a(key, str)) and key not in without:
+        # Clause 6.1: also in a key, since some vendors name an entry by a link.
+        return place_text(key, limits.METADATA_KEY_MAX)
+    return ""
+
+
 def _plain_value(value: object) -> MetadataValue | None:
-    value = _from_numpy(value)
-    if type(value) is bool:
-        return value
-    if is_a(value, date):
-        value = value.isoformat()
+    if type(value) is str:
+        return place_text(value, limits.METADATA_TEXT_MAX)
+    value = value.isoformat() if is_a(value, date) else _from_numpy(value)
     if is_a(value, str) or is_a(value, UUID):
         return place_text(value, limits.METADATA_TEXT_MAX)
-    return finite_number(value)
+    return value if type(value) is bool else finite_number(value)
 
 
 def _from_numpy(value: Any) -> object:
     # Read by shape and kind, not by importing NumPy; a date of NumPy's would become a bare number, so it is not one.
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     return value.item() if kind in ("b", "i", "u", "f") and getattr(value, "shape", None) == () else value
-
-
-def failure(error: Exception, what: str) -> errors.KnowledgeFailedError:
-    """The contract's error for a vendor's exception; raise it ``from error``.
-
-    The message is fixed words and the exception's type: a vendor's own text may hold a record, a query or a key.
-    An HTTP status in ``status_code`` or ``response.status_code`` decides between the codes, whatever the library.
-    ``retry_after`` is a whole number of seconds, below 10**9. Whatever the exception is made of, nothing but a
-    ``KeyboardInterrupt`` comes out of reading it.
-    """
-    message = f"{what} raised {class_name(error)}; its text may hold data, so it is left to __cause__"
-    response = errors.read_or_none(lambda: getattr(error, "response", None))
-    status = _status(error) or _status(response)
-    if status in (401, 403):
-        return errors.KnowledgeUnauthorizedError(message)
-    if status == 429:
-        return errors.KnowledgeRateLimitedError(message, retry_after=_retry_after(response))
-    if status in range(500, 600) or is_a(error, ConnectionError):
-        return errors.KnowledgeUnavailableError(message)
-    if is_a(error, ValidationError):
-        return errors.KnowledgeInvalidResponseError(message)
-    # Clause 7.6: a vendor's own time-out is an ordinary failure, though another try may help.
-    return errors.KnowledgeFailedError(message, retryable=is_a(error, TimeoutError))
-
-
-def _status(place: object) -> int:
-    # A plain number, 0 where there is none: http.HTTPStatus is an int too, and a foreign one compares as it likes.
-    number = finite_number(errors.read_or_none(lambda: getattr(place, "status_code", None)))
-    return number if is_a(number, int) else 0
-
-
-def _retry_after(response: Any) -> float | None:
-    written = short_text(errors.read_or_none(lambda: response.headers.get("retry-after")), _READ_MAX)
-    return float(written) if _SECONDS.fullmatch(written) else None

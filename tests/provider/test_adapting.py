@@ -15,11 +15,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from knowledge_provider import (
-    RetrievalResult,
-    Source,
-    adapting,
-)
+from knowledge_provider import RetrievalResult, Source, adapting
+from knowledge_provider.text import short_text
 
 SECRET = "hunter2"
 
@@ -134,6 +131,17 @@ def test_a_long_place_keeps_an_id_of_its_own_and_a_title_stands_alone() -> None:
     assert adapting.source_of(None, "A title") == Source(title="A title")
 
 
+def test_what_a_vendor_says_of_a_source_goes_before_what_its_place_says() -> None:
+    """A document's own id and locator, without credentials; a public URI stays beside them."""
+    named = {"source_id": "doc-1", "mime_type": "text/plain", "locator": f"https://h.corp/?token={SECRET}"}
+    own = {"id": "doc-1", "mime_type": "text/plain", "locator": "https://h.corp/"}
+    assert adapting.source_of("docs/a.md", **named) == Source(**own)
+    assert adapting.source_of("https://docs.example.org/a", "A", **named) == Source(
+        **own, uri="https://docs.example.org/a", title="A"
+    )
+    assert adapting.source_of("docs/a.md", source_id=7) == Source(id="7", locator="docs/a.md")
+
+
 _ODD = st.text(alphabet="@:%[]&=;+.a1", max_size=5)
 _SCHEMES = st.sampled_from(
     ["https://", "http:", "HTTPS:\\\\", "s3://", "postgresql+psycopg://", "jdbc:mysql://", "//", "ftp://"]
@@ -154,7 +162,7 @@ def test_no_credential_of_a_link_gets_through(before: str, scheme: str, rest: st
     shown = [
         adapting.place_text(text, 300),
         repr(adapting.source_of(text, text)),
-        json.dumps(adapting.plain_metadata({"link": text})),
+        json.dumps(adapting.plain_metadata({"link": text, text: "link"})),
         str(adapting.result_id(text, None, "content", {})),
     ]
     assert [one for one in shown if SECRET in one] == []
@@ -165,6 +173,44 @@ def test_prose_around_a_public_link_stays_as_it_is() -> None:
     prose = "Ratio 1:2; 见 https://docs.example.org/路径，再看 a@b.c // comment, C:\\temp and 12:30."
     assert adapting.place_text(prose, 300) == prose
     assert adapting.place_text("(https://docs.example.org/a#b c)", 300) == "(https://docs.example.org/a c)"
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="ab 见\u3000\u200d\u115f\ufe0f\n\t\x00\u202a\ud800:/é", max_size=12), st.integers(1, 12))
+def test_a_text_without_a_link_is_short_text(text: str, limit: int) -> None:
+    """Rule N5, by whatever way; "//" and ":/" may begin a link, so they are left out here."""
+    apart = text.replace("/", "")
+    assert adapting.place_text(apart, limit) == short_text(apart, limit)
+
+
+def test_of_many_links_in_one_text_the_first_four_are_shown() -> None:
+    """Clause 7.4: the text ends before the fifth, whether it would be shown or not."""
+    one = f"see https://u:{SECRET}@a.example.org/x?token={SECRET}, "
+    assert adapting.place_text(one * 5, 300) == "see https://a.example.org/x " * 4 + "see"
+    assert adapting.place_text("见//a@b " * 5, 300) == "见 见 见 见 见"
+
+
+def test_a_link_with_many_parameters_is_shown_without_them() -> None:
+    """Clause 7.4: each may be a credential, and comparing their names takes time. A source's own link keeps them."""
+    few, many = ("https://a.example.org/x?" + "a=1&" * count for count in (15, 16))
+    assert adapting.place_text(few, 300) == few
+    assert adapting.place_text(many, 300) == "https://a.example.org/x"
+    assert adapting.source_of(many) == Source(uri=many)
+
+
+@pytest.mark.parametrize("link", ["https://a.example.org/".ljust(2001, "x"), "https://a.example.org/" + "é" * 400])
+def test_what_is_too_long_for_a_uri_is_not_shown_as_one(link: str) -> None:
+    """Rule 1, in what it is written as: six for each é."""
+    assert adapting.place_text(f"see {link}", 2000) == "see"
+
+
+@pytest.mark.parametrize("before", range(90, 101))
+@pytest.mark.parametrize("scheme", ["//", "https://", "jdbc:mysql://"])
+def test_half_a_link_at_the_end_of_what_is_read_is_not_shown(before: int, scheme: str) -> None:
+    """Clause 6.4: twice the limit is read; there, the "@" that would make it a credential may be cut off."""
+    first = "https://wiki.corp/?"
+    text = f"{first.ljust(before, 'q')} {scheme}{SECRET}:{'x' * 100}@db.example.org/x"
+    assert adapting.place_text(text, 60) in {f"https://wiki.corp/{end}" for end in ("", " https", " jdbc:mysql")}
 
 
 def _seconds(text: str) -> float:
@@ -241,6 +287,19 @@ def test_metadata_is_bounded_in_number_and_length() -> None:
     assert next(iter(plain)).startswith("5-")
     assert {len(key) for key in plain} == {80}
     assert {len(str(value)) for value in plain.values()} == {500}
+
+
+def test_metadata_are_named_without_credentials() -> None:
+    """Clause 6.1: a key is shown as a value is; one with nothing left goes, and two that become one keep the later."""
+    link = f"https://a.example.org/x?token={SECRET}"
+    values = {f"{link}1": 1, f"{link}2": 2, f"postgres://user:pa?{SECRET}@db/x": 3, "https://a.example.org/y": 4}
+    assert adapting.plain_metadata(values) == {"https://a.example.org/x": 2, "https://a.example.org/y": 4}
+
+
+def test_no_more_metadata_are_looked_at_than_a_host_may_want() -> None:
+    """Clause 7.4: 128 entries, as in rule N2; and 16 that stay, also where they come under one name."""
+    assert adapting.plain_metadata({f"{n}": None if n < 128 else n for n in range(200)}) == {}
+    assert adapting.plain_metadata({f"same{' ' * n}": n for n in range(200)}) == {"same": 15}
 
 
 _LEAVES = st.one_of(

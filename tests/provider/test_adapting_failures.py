@@ -1,5 +1,7 @@
 """``adapting.failure``: the contract's error for a vendor's exception, whatever that exception is made of."""
 
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from knowledge_provider import adapting
+from knowledge_provider import adapting, services
 
 SECRET = "hunter2"
 
@@ -36,9 +38,14 @@ def _validation_error() -> ValidationError:
         (_HttpError(403, on_response=True), "knowledge_unauthorized", False, None),
         (_HttpError(404), "knowledge_provider_failed", False, None),
         (_HttpError(429, retry_after="7"), "knowledge_rate_limited", True, 7.0),
-        (_HttpError(429, retry_after="Wed, 21 Oct 2026 07:28:00 GMT"), "knowledge_rate_limited", True, None),
+        (_HttpError(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"), "knowledge_rate_limited", True, 0.0),
+        (_HttpError(429, retry_after="soon"), "knowledge_rate_limited", True, None),
         (_HttpError(429), "knowledge_rate_limited", True, None),
         (_HttpError(503, on_response=True), "knowledge_unavailable", True, None),
+        (_HttpError(503, retry_after="7"), "knowledge_unavailable", True, 7.0),
+        (_HttpError(500, retry_after="7"), "knowledge_unavailable", True, None),
+        (_HttpError(408, retry_after="7"), "knowledge_provider_failed", True, None),
+        (_HttpError(600), "knowledge_provider_failed", False, None),
     ],
 )
 def test_a_vendors_exception_becomes_the_contracts_without_its_text(
@@ -108,6 +115,29 @@ def test_how_long_to_wait_is_finite_or_not_known(headers: object, seconds: float
     """A host may wait for as long as this says, so a number that no float holds must not become infinity."""
     made = adapting.failure(_with(status_code=429, response=SimpleNamespace(headers=headers)), "Acme")
     assert (made.code, made.retry_after) == ("knowledge_rate_limited", seconds)
+
+
+def test_a_date_to_wait_for_is_read_from_an_exception_as_from_an_answer() -> None:
+    """One reading of statuses and headers, in whatever form they come."""
+    later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    for made in (adapting.failure(_HttpError(503, retry_after=later), "Acme"), services.refusal(503, later)):
+        assert made.code == "knowledge_unavailable"
+        assert 3500 < (made.retry_after or 0) <= 3600
+
+
+def test_there_is_one_function_for_exceptions() -> None:
+    """Two of one name that did different things would be mistaken for each other."""
+    assert services.failure is adapting.failure
+
+
+@pytest.mark.parametrize("kinds", [LookupError, (OSError, LookupError)])
+def test_a_clients_own_exceptions_win_over_a_status_and_ask_nothing_of_the_exception(kinds: Any) -> None:
+    """A connection that broke off while an error was read is lost; a class that lies about itself changes nothing."""
+    odd: type[Exception] = type("OddError", (KeyError,), {"__class__": property(_refuse), "status_code": 401})
+    assert adapting.failure(odd(), "Acme", lost=kinds).code == "knowledge_unavailable"
+    late = adapting.failure(odd(), "Acme", late=kinds, lost=kinds)
+    assert (late.code, late.retryable) == ("knowledge_provider_failed", True)
+    assert adapting.failure(odd(), "Acme", late=TimeoutError, lost=OSError).code == "knowledge_unauthorized"
 
 
 def test_an_interrupt_comes_out_of_reading_an_exception() -> None:

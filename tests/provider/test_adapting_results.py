@@ -1,6 +1,7 @@
 """``adapting``: what makes results of a vendor's parts."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,22 @@ def test_a_result_takes_its_source_from_the_metadata_and_leaves_those_keys_out()
         source=Source(uri="https://docs.example.org/a", title="A"),
         metadata={"page": 3},
     )
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), 10**400, True, "0.5"])
+def test_a_score_that_is_none_is_refused(score: Any) -> None:
+    """Clause 5.4: results are made without validation, so the one part that the caller gives is looked at."""
+    with pytest.raises(errors.KnowledgeInvalidResponseError, match="wanted a finite score"):
+        adapting.result_of("text", {}, {}, score=score)
+
+
+def test_a_result_is_what_the_model_would_have_made() -> None:
+    """In types too: it is made without validation."""
+    metadata = {"source": "docs/a.md", "title": "A", "page": 3, "new": True, "share": 0.5, "lang": "en"}
+    result = adapting.result_of("text", metadata, {}, score=1)
+    assert result is not None
+    assert RetrievalResult.model_validate(result.model_dump()) == result
+    assert type(result.score) is float
 
 
 def _result(name: str) -> RetrievalResult:
