@@ -1,0 +1,1 @@
+"""Hypothesis strategies for what vendors answer; this package imports no vendor and no strategy until asked."""
