@@ -29,11 +29,10 @@ class _Conformance:
         target = getattr(owner, kind.name)
         if target is None:
             pytest.fail(f"{owner.__name__}.{kind.name} is not set: 'module:obj', or {kind.wanted}", pytrace=False)
-        try:
-            run = Run(resolve(target), owner.settings, kind=kind)
-            run.runner.open()
-        except TargetError as error:
-            pytest.fail(str(error), pytrace=False)
+        run = _opened(target, owner.settings, kind)
+        if isinstance(run, TargetError):
+            # Outside the handler, or the message would be printed twice.
+            pytest.fail(str(run), pytrace=False)
         yield run
         before = dict(run.results)
         run.close()
@@ -41,13 +40,14 @@ class _Conformance:
             if result != before[result.id]:
                 pytest.fail("\n".join(failure_lines(result, run.name, run.settings)), pytrace=False)
 
-    def test_verdict(self, conformance_run: Run) -> None:
-        """All checks together make the target conformant; those that were not run yet are run now."""
-        conformance_run.complete()
-        report = conformance_run.report()
-        if not report.conformant:
-            lines = [*note_lines(report, conformance_run.settings), *verdict_lines(report)]
-            pytest.fail("\n".join(lines), pytrace=False)
+
+def _opened(target: Any, settings: Settings, kind: Kind) -> Run | TargetError:
+    try:
+        run = Run(resolve(target), settings, kind=kind)
+        run.runner.open()
+    except TargetError as error:
+        return error
+    return run
 
 
 def _each_check(kind: Kind) -> Callable[..., None]:
@@ -68,6 +68,16 @@ def _each_check(kind: Kind) -> Callable[..., None]:
     return each
 
 
+def _verdict(case: _Conformance, conformance_run: Run) -> None:
+    """All checks together make the target conformant; those that were not run yet are run now."""
+    del case  # as every method has one
+    conformance_run.complete()
+    report = conformance_run.report()
+    if not report.conformant:
+        lines = [*note_lines(report, conformance_run.settings), *verdict_lines(report)]
+        pytest.fail("\n".join(lines), pytrace=False)
+
+
 class ProviderConformance(_Conformance):
     """One test for each check, and one for the verdict. Set ``provider``; ``settings`` where the defaults do not fit.
 
@@ -78,6 +88,7 @@ class ProviderConformance(_Conformance):
     provider: ClassVar[Any] = None
     _kind = PROVIDER
     test_check = _each_check(PROVIDER)
+    test_verdict = _verdict  # after the checks, as pytest runs a class in the order of its names
 
 
 class HostConformance(_Conformance):
@@ -89,6 +100,7 @@ class HostConformance(_Conformance):
     host: ClassVar[Any] = None
     _kind = HOST
     test_check = _each_check(HOST)
+    test_verdict = _verdict  # after the checks, as pytest runs a class in the order of its names
 
 
 class CompositeConformance(_Conformance):
@@ -100,3 +112,4 @@ class CompositeConformance(_Conformance):
     composite: ClassVar[Any] = None
     _kind = COMPOSITE
     test_check = _each_check(COMPOSITE)
+    test_verdict = _verdict  # after the checks, as pytest runs a class in the order of its names
