@@ -7,6 +7,7 @@ from pathlib import Path
 
 from knowledge_conformance import api
 from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.copying import CopyError, copy, listing
 from knowledge_conformance.kinds import KINDS, KindName
 from knowledge_conformance.report import Report, kit_version, write_reports
 from knowledge_conformance.settings import Settings, SettingsError, read_settings
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         code: int = given.command(given)
-    except (SettingsError, TargetError, UnwrittenError) as error:
+    except (CopyError, SettingsError, TargetError, UnwrittenError) as error:
         sys.stderr.write(f"knowledge-kit: {error}\n")
         return USAGE_ERROR
     return code
@@ -56,6 +57,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--composite", metavar="MODULE:FACTORY", action="append", default=[], help="what combines several")
     run.add_argument("--report", metavar="PATH", help="write the report there as JSON")
     run.set_defaults(command=_run)
+    taking = commands.add_parser("copy", help="take an adapter into your own code, with a test and a workflow")
+    taking.add_argument("name", metavar="NAME", nargs="?", help="which adapter")
+    taking.add_argument("folder", metavar="FOLDER", nargs="?", type=Path, help="where to; made if it is missing")
+    taking.add_argument("--list", action="store_true", help="list the adapters, what they need and what they map")
+    taking.set_defaults(command=_copy)
     return parser
 
 
@@ -74,6 +80,13 @@ def _explain(given: argparse.Namespace) -> int:
     if check is None:
         raise TargetError(f"there is no check {given.id!r}; knowledge-kit checks lists them")
     print("\n".join(explanation_lines(check)))
+    return 0
+
+
+def _copy(given: argparse.Namespace) -> int:
+    if not given.list and given.folder is None:
+        raise CopyError("wanted an adapter and a folder: knowledge-kit copy NAME FOLDER; copy --list has the names")
+    print("\n".join(listing() if given.list else copy(given.name, given.folder)))
     return 0
 
 

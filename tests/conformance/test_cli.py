@@ -8,7 +8,7 @@ import pytest
 from doors import SOUND, run
 
 from knowledge_conformance import cli
-from knowledge_conformance.catalogue import BY_ID, NOT_TESTED
+from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
 
 Capture = pytest.CaptureFixture[str]
 
@@ -66,7 +66,7 @@ def test_a_conformant_provider_is_0(folder: Path, capsys: Capture) -> None:
     assert cli.main(["run", SOUND, "--report", "deep/down/report.json"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == f"knowledge provider {SOUND}"
-    assert [line.split()[0] for line in printed if line.startswith("KP-")] == list(BY_ID)
+    assert [line.split()[0] for line in printed if line.startswith("KP-")] == [check.id for check in CHECKS]
     assert any(line.startswith("  verdict conformant: core") for line in printed)
     assert json.loads((folder / "deep/down/report.json").read_text())["verdict"] == "conformant"
 

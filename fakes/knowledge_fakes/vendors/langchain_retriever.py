@@ -77,7 +77,8 @@ class SyncHandbookRetriever(BaseRetriever):
     _answerer: Answerer = PrivateAttr()
 
     def __init__(self, how: "str | Answerer" = "sound", *, k: int = _TOP_K, api_key: str = "") -> None:
-        super().__init__(k=k)
+        super().__init__()
+        self.k = k
         self._documents = {document.id or "": document for document in handbook_documents()}
         self._api_key = api_key
         self.answer(how)
@@ -108,6 +109,10 @@ class SyncHandbookRetriever(BaseRetriever):
 
 class AsyncHandbookRetriever(SyncHandbookRetriever):
     """The same, asynchronous: a search that waits is cancelled with its task."""
+
+    # Pydantic's plugin for mypy would make one up.
+    def __init__(self, how: "str | Answerer" = "sound", *, k: int = _TOP_K, api_key: str = "") -> None:
+        super().__init__(how, k=k, api_key=api_key)
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun) -> Any:
         del run_manager  # it comes in every call
