@@ -5,13 +5,11 @@ Public through ``adapting``.
 
 import asyncio
 import contextvars
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import suppress
 from functools import partial
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
+from knowledge_provider._threads import ThreadCall, Threads
 from knowledge_provider.cancel import CancelSignal
 from knowledge_provider.errors import KnowledgeTimeoutError, KnowledgeUnavailableError
 from knowledge_provider.limits import CONCURRENCY_MAX
@@ -31,60 +29,35 @@ class DaemonThreads:
     def __init__(self, limit: int = CONCURRENCY_MAX) -> None:
         if limit < 1:
             raise ValueError(f"limit is {limit}: a call needs at least one thread to run in")
-        self._free = threading.Semaphore(limit)
+        self._limit = limit
+        self._threads = Threads(limit)
+        self._hung: set[ThreadCall[Any]] = set()
 
     async def run(self, signal: CancelSignal, function: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """The call's result, made with the caller's context variables; its exception is raised as it is.
 
-        Waits until the signal's deadline at most. Raises ``KnowledgeTimeoutError`` when that has passed, and
-        ``KnowledgeUnavailableError`` at once when every thread is busy.
+        Waits until the signal's deadline at most, also for a thread while all are busy. Raises
+        ``KnowledgeTimeoutError`` when that has passed, and ``KnowledgeUnavailableError`` at once when every thread
+        hangs in a call that was given up.
         """
-        if not self._free.acquire(blocking=False):
-            raise KnowledgeUnavailableError("no thread is free: earlier calls hang, or come too fast; try later")
-        done = in_daemon_thread(partial(contextvars.copy_context().run, function, *args, **kwargs), self._free.release)
+        if len(self._hung) >= self._limit:
+            raise KnowledgeUnavailableError("no thread is free: earlier calls hang; try later")
+        work = partial(contextvars.copy_context().run, function, *args, **kwargs)
+        call: ThreadCall[_T] = ThreadCall(work, self._hung.discard)
         try:
             async with asyncio.timeout(signal.remaining()):
-                outcome = await done
+                outcome = await self._threads.outcome(call)
         except TimeoutError:
             raise KnowledgeTimeoutError("the deadline passed first; the late answer is dropped") from None
+        finally:
+            self._count(call)
         return outcome.result()
 
-
-def in_daemon_thread(call: Callable[[], _T], ended: Callable[[], object]) -> "asyncio.Future[Future[_T]]":
-    """How ``call()`` ends in a daemon thread, as a future of the running loop; ``ended()`` runs in the thread then.
-
-    Where the system starts no thread, ``ended()`` runs too, and ``KnowledgeUnavailableError`` is raised.
-    """
-    done: asyncio.Future[Future[_T]] = asyncio.get_running_loop().create_future()
-    try:
-        threading.Thread(target=_work, args=(call, ended, done), name="knowledge-call", daemon=True).start()
-    except RuntimeError as error:
-        ended()
-        raise KnowledgeUnavailableError("the system starts no more threads; try again later") from error
-    return done
-
-
-def _work(call: Callable[[], _T], ended: Callable[[], object], done: "asyncio.Future[Future[_T]]") -> None:
-    outcome = _outcome(call)
-    ended()
-    # A closed loop refuses, and then nobody waits any more.
-    with suppress(RuntimeError):
-        done.get_loop().call_soon_threadsafe(_settle, done, outcome)
-
-
-def _outcome(call: Callable[[], _T]) -> "Future[_T]":
-    # Handed over whole: asyncio's own future refuses a StopIteration and leaves its waiter waiting for ever.
-    outcome: Future[_T] = Future()
-    try:
-        outcome.set_result(call())
-    except BaseException as error:
-        outcome.set_exception(error)
-    return outcome
-
-
-def _settle(done: "asyncio.Future[Future[_T]]", outcome: "Future[_T]") -> None:
-    if not done.done():
-        done.set_result(outcome)
+    def _count(self, call: ThreadCall[Any]) -> None:
+        # In this order: a thread that ends meanwhile takes it out again.
+        self._hung.add(call)
+        if not call.running:
+            self._hung.discard(call)
 
 
 class PerLoop(Generic[_T]):

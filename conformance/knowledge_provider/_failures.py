@@ -6,6 +6,7 @@ Public through ``adapting`` and ``services``.
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from functools import partial
 from time import time
 from typing import Any, Final
 
@@ -28,6 +29,26 @@ _BY_STATUS: Final[Mapping[int, type[errors.KnowledgeFailedError]]] = {
     429: errors.KnowledgeRateLimitedError,
     **dict.fromkeys(range(500, 600), errors.KnowledgeUnavailableError),
 }
+# What clients of HTTP call an error when they time out, or lose or never get a connection; vendors let these through.
+# The first of an error's classes that stands here tells, since some are both; nothing is imported for it.
+_CLIENTS: Final = frozenset({"aiohttp", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"})
+_LATE: Final = frozenset({"ConnectTimeout", "ServerTimeoutError", "Timeout", "TimeoutError", "TimeoutException"})
+_LOST: Final = frozenset(
+    {
+        "ClientConnectionError",
+        "ConnectError",
+        "ConnectionError",
+        "MaxRetryError",
+        "NetworkError",
+        "NewConnectionError",
+        "ProxyError",
+        "RemoteProtocolError",
+    }
+)
+_MODULE_MAX: Final = 100
+_NAME: Final = type.__dict__["__name__"]
+_MODULE: Final = type.__dict__["__module__"]
+_MRO: Final = type.__dict__["__mro__"]
 # Clause 7.6: a time-out of the service's own is an ordinary failure, though another try may help.
 _TIMED_OUT: Final = 408
 
@@ -48,8 +69,8 @@ def failure(error: Exception, what: str, *, late: Kinds = (), lost: Kinds = ()) 
     The message is fixed words and the exception's type: a vendor's own text may hold a record, a query or a key.
     ``late`` and ``lost`` are a client's own exceptions for time-outs and for connections; ``late`` wins, as in some
     libraries ``lost`` is its base class. Otherwise an HTTP status in ``status_code`` or ``response.status_code``
-    decides, as in ``refusal``, whatever the library; and without one, the exception's type. Whatever the exception is
-    made of, nothing but a ``KeyboardInterrupt`` comes out of reading it.
+    decides, as in ``refusal``, whatever the library; and without one, the exception's type, among them those of the
+    common HTTP clients. Whatever the exception is made of, nothing but a ``KeyboardInterrupt`` comes out of reading it.
     """
     message = f"{what} raised {class_name(error)}; its text may hold data, so it is left to __cause__"
     if _is_one(error, late):
@@ -68,12 +89,22 @@ def _of_status(status: int, message: str, retry_after: object) -> errors.Knowled
 
 
 def _of_type(error: Exception, message: str) -> errors.KnowledgeFailedError:
-    if is_a(error, ConnectionError):
+    named = _clients_name(error)
+    if is_a(error, ConnectionError) or named in _LOST:
         return errors.KnowledgeUnavailableError(message)
     if is_a(error, ValidationError):
         return errors.KnowledgeInvalidResponseError(message)
     # Clause 7.6.
-    return errors.KnowledgeFailedError(message, retryable=is_a(error, TimeoutError))
+    return errors.KnowledgeFailedError(message, retryable=is_a(error, TimeoutError) or named in _LATE)
+
+
+def _clients_name(error: Exception) -> str:
+    # Neither the exception nor a metaclass is asked: both may run foreign code.
+    for kind in _MRO.__get__(type(error)):
+        name, module = str.__str__(_NAME.__get__(kind)), errors.read_or_none(partial(_MODULE.__get__, kind))
+        if short_text(module, _MODULE_MAX).partition(".")[0] in _CLIENTS and name in _LATE | _LOST:
+            return name
+    return ""
 
 
 def _is_one(error: Exception, kinds: Kinds) -> bool:

@@ -3,14 +3,16 @@
 Public through ``adapting``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-from pydantic import JsonValue
-
 from knowledge_provider import errors
+from knowledge_provider._failures import failure
 from knowledge_provider.models import RetrievalContext, RetrievalRequest
 from knowledge_provider.text import is_blank
+
+Scope = Callable[[RetrievalContext], Mapping[str, Any]]
+"""What the owner of a context may see, in a vendor's own terms."""
 
 _Held = TypeVar("_Held")
 Scalar = str | int | float | bool
@@ -33,7 +35,7 @@ def equal_filters(request: RetrievalRequest) -> list[tuple[str, list[Scalar]]]:
     return [(name, _scalars(value)) for name, value in request.filters.items()]
 
 
-def _scalars(value: JsonValue) -> list[Scalar]:
+def _scalars(value: Any) -> list[Scalar]:
     values = value if isinstance(value, list) else [value]
     scalars = [each for each in values if isinstance(each, Scalar)]
     if not scalars or len(scalars) < len(values):
@@ -42,6 +44,20 @@ def _scalars(value: JsonValue) -> list[Scalar]:
             "ignoring it would show what it excludes. Ask without, or in that form."
         )
     return scalars
+
+
+def fits(metadata: Mapping[Any, Any], wanted: Collection[tuple[str, list[Scalar]]]) -> bool:
+    """Whether a record's metadata keep to all of ``wanted``, as ``equal_filters`` gives it; a list fits by any element.
+
+    For records of a vendor that may not keep to filters itself (clauses 3.5, 4.3).
+    """
+    return all(_is_among(metadata.get(name), values) for name, values in wanted)
+
+
+def _is_among(held: Any, values: list[Scalar]) -> bool:
+    # To Python True is 1, and to no vendor.
+    each_held = held if isinstance(held, list) else (held,)
+    return any(one == value and (type(one) is bool) is (type(value) is bool) for one in each_held for value in values)
 
 
 def refuse_other_bases(request: RetrievalRequest, held: str | None) -> None:
@@ -64,17 +80,50 @@ def bases_asked_for(request: RetrievalRequest, held: Mapping[str, _Held]) -> lis
     return found
 
 
-def owner_arguments(
-    scope: Callable[[RetrievalContext], Mapping[str, Any]], context: RetrievalContext
-) -> dict[str, Any]:
+def owner_arguments(scope: Scope, context: RetrievalContext) -> dict[str, Any]:
     """The search arguments that ``scope`` gives for the context's owner (clause 4.2).
 
-    Raises ``KnowledgeOwnerRequiredError`` when the owner is blank, ``KnowledgeFailedError`` when ``scope`` gives none.
+    Raises ``KnowledgeOwnerRequiredError`` when the owner is blank, and ``KnowledgeFailedError`` when ``scope`` raises,
+    gives nothing, or gives None, an empty list or an empty text for one of the arguments.
     """
     # Clause 4.4.
     if is_blank(context.owner_id):
         raise errors.KnowledgeOwnerRequiredError("no owner came, and this provider keeps owners apart: name one")
-    arguments = dict(scope(context))
-    if not arguments:
-        raise errors.KnowledgeFailedError("scope gave no search arguments for the owner, which would search everything")
+    arguments = _given(scope, context)
+    # Clause 4.3: many a vendor takes an argument without a value for none at all.
+    if not arguments or any(map(_is_empty, arguments.values())):
+        raise errors.KnowledgeFailedError(
+            "scope gave no search arguments for the owner, or one without a value, which would search everything"
+        )
     return arguments
+
+
+def owner_filters(scope: Scope | None, context: RetrievalContext) -> list[tuple[str, list[Scalar]]]:
+    """What ``scope`` gives for the context's owner, in the shape of ``equal_filters``; nothing without a ``scope``.
+
+    Raises as ``owner_arguments`` does, and ``KnowledgeFailedError`` for a value of another shape.
+    """
+    try:
+        own = {} if scope is None else owner_arguments(scope, context)
+        return [(name, _scalars(value)) for name, value in own.items()]
+    except errors.KnowledgeFiltersUnsupportedError:
+        # The request has no part in it, and a composite would pass over the provider for a refusal of filters.
+        raise errors.KnowledgeFailedError(
+            "scope gives each name a text, number or boolean, or a list of them; another kind came, and ignoring it "
+            "would show what is not the owner's"
+        ) from None
+
+
+def _given(scope: Scope, context: RetrievalContext) -> dict[str, Any]:
+    try:
+        return dict(scope(context))
+    except (errors.KnowledgeFailedError, errors.KnowledgeOwnerRequiredError):
+        raise
+    except Exception as error:
+        raise failure(error, "scope") from error
+
+
+def _is_empty(value: object) -> bool:
+    if isinstance(value, str):
+        return is_blank(value)
+    return value is None or (isinstance(value, list | tuple | dict | set | frozenset) and not value)

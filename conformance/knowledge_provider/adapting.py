@@ -20,7 +20,9 @@ from knowledge_provider._places import one_line, place_text
 from knowledge_provider._requests import (
     bases_asked_for,
     equal_filters,
+    fits,
     owner_arguments,
+    owner_filters,
     refuse_filters,
     refuse_other_bases,
 )
@@ -34,11 +36,14 @@ __all__ = [
     "bases_asked_for",
     "equal_filters",
     "failure",
+    "fits",
     "owner_arguments",
+    "owner_filters",
     "passage_text",
     "place_text",
     "plain_metadata",
     "plain_number",
+    "records_of",
     "refuse_filters",
     "refuse_other_bases",
     "result_id",
@@ -94,14 +99,28 @@ def _score(given: int | float | None) -> float | None:
     return None if number is None else float(number)
 
 
+def records_of(answer: Any, what: str) -> list[Any] | tuple[Any, ...]:
+    """The records that a vendor's answer is a list or tuple of, as they came; ``what`` names the vendor.
+
+    Raises ``KnowledgeInvalidResponseError`` for anything else (clause 5.10).
+    """
+    # An empty text or object can be gone through as well, and would look like a search that found nothing.
+    if is_a(answer, list) or is_a(answer, tuple):
+        return answer
+    raise errors.KnowledgeInvalidResponseError(
+        f"wanted a list of records from {what}, and {class_name(answer)} came: see what the search itself gives"
+    )
+
+
 def usable(candidates: Iterable[RetrievalResult | None], top_k: int) -> list[RetrievalResult]:
     """The first ``top_k`` that are not None (clause 3.3); no more candidates than that takes are made.
 
-    Raises ``KnowledgeInvalidResponseError`` when there are candidates and all are None.
+    At most eight times ``top_k`` are looked at. Raises ``KnowledgeInvalidResponseError`` when all of them are None.
     """
     results: list[RetrievalResult] = []
     came = False
-    for candidate in candidates:
+    # Rule N2, so that a list of a million blanks does not hold the event loop.
+    for candidate in islice(candidates, top_k * limits.CANDIDATES_PER_RESULT):
         came = True
         if candidate is not None:
             results.append(candidate)

@@ -65,8 +65,8 @@ def read_bases(value: object, disclosed: tuple[str, ...] | None) -> Bases:
     """The knowledge bases asked for by ``value``; never raises (clauses 8.3, 8.4).
 
     A list or tuple of short texts: blank and over-long ones are dropped, equal ones are one, and eight are kept. None
-    and what is empty ask for none. Anything else asks for some that cannot be read. With ``disclosed``, only those
-    are kept.
+    and what is empty ask for none, which restricts nothing. Anything else asks for some that cannot be read. With
+    ``disclosed``, only those are kept.
     """
     entries = _entries(value)
     if entries is None:
@@ -135,7 +135,7 @@ def tool_definition(disclosed: tuple[str, ...] | None) -> dict[str, Any]:
             "items": {"type": "string", "enum": list(disclosed)},
             "maxItems": limits.BASES_MAX,
             "uniqueItems": True,
-            "description": "Search only these knowledge bases; leave it out to search all.",
+            "description": "Search only these knowledge bases; leave it out to search everything.",
         }
     return {
         "name": "knowledge",

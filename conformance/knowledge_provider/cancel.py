@@ -1,24 +1,28 @@
 """``CancelSignal``: how a host tells a provider to stop; knows time and threads, no request and no host."""
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+
+from knowledge_provider.text import class_name, finite_number, is_a
 
 
 class CancelSignal:
     """One call's cancellation and deadline, safe to use from any thread.
 
     ``deadline`` is in seconds of ``clock`` (``time.monotonic`` unless another is given), or None.
-    The host calls ``cancel``; a provider reads.
+    The host calls ``cancel``; a provider reads. Raises ``TypeError`` when ``deadline`` is not a number, ``ValueError``
+    when it is NaN or an int beyond what a float holds; the infinities are "never" and "already passed".
     """
 
     __slots__ = ("_callbacks", "_clock", "_deadline", "_lock", "_reason")
 
     def __init__(self, *, deadline: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._deadline = deadline
+        self._deadline = _read_deadline(deadline)
         self._reason: str | None = None
         self._callbacks: list[Callable[[], object]] = []
         self._lock = threading.Lock()
@@ -115,6 +119,36 @@ def linked_signal(parent: CancelSignal, seconds: float | None = None) -> Generat
     finally:
         # A parent may outlive thousands of calls.
         parent.remove_callback(follow)
+
+
+def read_seconds(timeout: object) -> float:
+    """A ``timeout`` in seconds, as an option has it; raises ``TypeError`` or ``ValueError`` when none can be waited.
+
+    That is, when it is not a finite number, or not above 0.
+    """
+    seconds = finite_number(timeout)
+    if seconds is None:
+        raise TypeError(f"timeout must be a finite number of seconds; got {class_name(timeout)}: pass a number above 0")
+    if seconds <= 0:
+        raise ValueError("timeout must be above 0, or nothing could answer in time: pass seconds, such as 5.0")
+    return float(seconds)
+
+
+def _read_deadline(value: object) -> float | None:
+    if value is None:
+        return None
+    number = value if is_a(value, float) else finite_number(value)
+    if number is None and (is_a(value, bool) or not is_a(value, int)):
+        raise TypeError(
+            f"deadline must be a number of seconds or None; got {class_name(value)}: pass time.monotonic() and the "
+            "seconds that there are"
+        )
+    if number is None or math.isnan(number):
+        raise ValueError(
+            "deadline must be a number that can be compared, or it could never pass; got NaN or an int that no float "
+            "holds: pass time.monotonic() and the seconds that there are, or None for no deadline"
+        )
+    return float(number)
 
 
 def _settle(told: "asyncio.Future[None]") -> None:

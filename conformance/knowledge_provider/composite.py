@@ -13,18 +13,19 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 
 from knowledge_provider import limits, merging
-from knowledge_provider.cancel import CancelSignal
+from knowledge_provider.cancel import CancelSignal, read_seconds
 from knowledge_provider.composition import compose
 from knowledge_provider.errors import (
     KnowledgeFiltersUnsupportedError,
     KnowledgeProviderInvalidError,
     KnowledgeUnavailableError,
 )
-from knowledge_provider.failing import kind_of
+from knowledge_provider.failing import error_kind
 from knowledge_provider.health import read_health
 from knowledge_provider.models import ProviderDescription, RetrievalContext, RetrievalRequest
+from knowledge_provider.normalize import normalize_response
 from knowledge_provider.provider_calls import Ending, ProviderCalls
-from knowledge_provider.text import class_name, finite_number
+from knowledge_provider.text import class_name
 from knowledge_provider.uris import read_hosts
 
 _LOG: Final = logging.getLogger(__name__)
@@ -59,12 +60,15 @@ class CompositeProvider:
         label: The composite's own label.
         concatenate: One child's results after another's, instead of one from each in turn.
         allow_hosts: Host names or addresses that the URI policy lets pass although they are not public.
+        max_content_chars: Code points of content in each result. A host cannot give back what is left out here: give
+            this and ``allow_hosts`` to both.
 
     Raises:
         KnowledgeProviderInvalidError: There is no child, a child is no provider of protocol version 1, or a key or the
             label cannot be used.
-        TypeError: ``children`` is no mapping, ``timeout`` no finite number, or ``allow_hosts`` cannot be iterated.
-        ValueError: ``timeout`` is not above 0.
+        TypeError: ``children`` is no mapping, ``timeout`` no finite number, ``max_content_chars`` no int, or
+            ``allow_hosts`` cannot be iterated.
+        ValueError: ``timeout`` is not above 0, or ``max_content_chars`` below 1.
     """
 
     def __init__(
@@ -76,12 +80,16 @@ class CompositeProvider:
         label: str = "Several knowledge sources",
         concatenate: bool = False,
         allow_hosts: Iterable[str] = (),
+        max_content_chars: int = limits.CONTENT_MAX,
     ) -> None:
-        self._timeout = _seconds(timeout)
+        self._timeout = read_seconds(timeout)
         self._children = _children(children)
         self._description = _description(key, label, self._children)
         self._concatenate = concatenate
         self._allow_hosts = read_hosts(allow_hosts)
+        # Refused here, and not at the first search.
+        normalize_response((), query="", max_content_chars=max_content_chars)
+        self._max_content_chars = max_content_chars
         self._closed = False
 
     @property
@@ -98,7 +106,7 @@ class CompositeProvider:
 
         Raises:
             KnowledgeFiltersUnsupportedError: There are filters, and not every child claims to honour any, so none was
-                asked; or each child refused these.
+                asked; or nothing was searched, since children refused these.
             KnowledgeAllSourcesFailedError: Every child failed.
             KnowledgeSourcesIncompleteError: Nothing was found, and a child failed.
             KnowledgeUnavailableError: The composite is closed.
@@ -114,7 +122,7 @@ class CompositeProvider:
             raise error
         return {
             "results": merging.merge(answers, request.top_k, concatenate=self._concatenate),
-            "sources": [merging.report_entry(answer) for answer in answers],
+            "sources": merging.report_entries(answers),
         }
 
     async def health(self, signal: CancelSignal) -> dict[str, Any]:
@@ -140,7 +148,13 @@ class CompositeProvider:
         seconds = _share(context.signal, self._timeout)
 
         def read(child: _Child, ending: Ending) -> merging.Answer:
-            return merging.read_answer(child.key, ending, top_k=request.top_k, allow_hosts=self._allow_hosts)
+            return merging.read_answer(
+                child.key,
+                ending,
+                top_k=request.top_k,
+                allow_hosts=self._allow_hosts,
+                max_content_chars=self._max_content_chars,
+            )
 
         answers = await self._of_each(lambda child: child.calls.retrieve(_copy(request), context, seconds), read)
         # Clause 9.6: the signal may have been cancelled and not the task.
@@ -206,7 +220,7 @@ def _log_unclosed(child: _Child, ending: Ending) -> None:
     if ending.timed_out:
         _LOG.warning("close() of the knowledge source %s did not end in time", child.key)
     elif ending.error is not None:
-        _LOG.warning("close() of the knowledge source %s raised %s", child.key, kind_of(ending.error))
+        _LOG.warning("close() of the knowledge source %s raised %s", child.key, error_kind(ending.error))
 
 
 def _children(children: Mapping[str, Any]) -> tuple[_Child, ...]:
@@ -261,15 +275,6 @@ def _described(key: object, label: object, claims: Mapping[str, bool]) -> Provid
         return ProviderDescription.model_validate(said)
     except ValidationError:
         return None
-
-
-def _seconds(timeout: float) -> float:
-    seconds = finite_number(timeout)
-    if seconds is None:
-        raise TypeError(f"timeout must be a finite number of seconds; got {class_name(timeout)}: pass a number above 0")
-    if seconds <= 0:
-        raise ValueError("timeout must be above 0, or no child could answer: pass seconds, such as 5.0")
-    return float(seconds)
 
 
 def _some(keys: Sequence[str]) -> str:

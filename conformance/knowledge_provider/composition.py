@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from knowledge_provider import limits
 from knowledge_provider.errors import KnowledgeProviderInvalidError, read_or_none
-from knowledge_provider.failing import kind_of
+from knowledge_provider.failing import error_kind
 from knowledge_provider.models import ProviderDescription
 from knowledge_provider.text import class_name, finite_number, is_a
 
@@ -67,7 +67,7 @@ def _attribute(provider: object, name: str) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise _refusal(f"looking for its {name} raised {kind_of(error)}", "1.1") from error
+        raise _refusal(f"looking for its {name} raised {error_kind(error)}", "1.1") from error
 
 
 def _described(provider: Any) -> object:
@@ -77,7 +77,7 @@ def _described(provider: Any) -> object:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise _refusal(f"its describe() raised {kind_of(error)}", "1.2") from error
+        raise _refusal(f"its describe() raised {error_kind(error)}", "1.2") from error
     # Clause 1.2. Closed, or it would say when it is collected that it was never awaited.
     if is_a(description, _COROUTINE):
         description.close()
@@ -115,7 +115,7 @@ def _capabilities(value: Any) -> object:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise _refusal(f"reading its capabilities raised {kind_of(error)}", "1.6") from error
+        raise _refusal(f"reading its capabilities raised {error_kind(error)}", "1.6") from error
     if strange := [name for name, _ in read if not is_a(name, str)]:
         raise _refusal(f"the name of one of its capabilities is a {class_name(strange[0])}", "1.6")
     return {str.__str__(name): held for name, held in read}

@@ -24,11 +24,14 @@ _REFUSALS: Final[dict[str | None, type[errors.KnowledgeRequestError]]] = {
     )
 }
 
+# A day. A back end may say anything, and beyond it is a mistake or a way to have it never asked again.
+_RETRY_AFTER_MAX: Final = 86_400
+
 _ERRORS: Final = tuple(kind for kind in vars(builtins).values() if is_a(kind, type) and issubclass(kind, BaseException))
 _NAMED: Final = (*_ERRORS, asyncio.CancelledError)
 
 
-def kind_of(error: BaseException) -> str:
+def error_kind(error: BaseException) -> str:
     """What kind of error it is, in words that cannot hold the provider's own: a code, or the name of a class of Python.
 
     The name of any other class is the provider's text, too.
@@ -42,7 +45,8 @@ def failure(error: BaseException, provider_key: str) -> errors.KnowledgeError:
 
     A refusal keeps its code. Everything else is a ``KnowledgeFailedError``, a time-out of the provider's own and a
     ``CancelledError`` that nobody asked for included; it is retryable, and has a ``retry_after`` in seconds, where the
-    error carries a code of the contract and says so.
+    error carries a code of the contract and says so. A ``retry_after`` of more than a day is None: it is no time that
+    a turn, or who schedules the next try, could go by.
     """
     code = errors.error_code(error)
     kind = _REFUSALS.get(code)
@@ -71,8 +75,8 @@ def _refused(kind: type[errors.KnowledgeRequestError], provider_key: str) -> err
 def _failed(error: BaseException, code: str | None, provider_key: str) -> errors.KnowledgeFailedError:
     # Clause 8.11. Which says nothing about the knowledge: no answer is not "nothing found".
     return errors.KnowledgeFailedError(
-        f"Wanted an answer from the provider {provider_key}, and it raised {kind_of(error)}: whether there is one is "
-        "not known. Look at __cause__ for what it said.",
+        f"Wanted an answer from the provider {provider_key}, and it raised {error_kind(error)}: whether there is one "
+        "is not known. Look at __cause__ for what it said.",
         provider_key=provider_key,
         retryable=errors.is_retryable(error),
         retry_after=_retry_after(error) if code else None,
@@ -81,4 +85,4 @@ def _failed(error: BaseException, code: str | None, provider_key: str) -> errors
 
 def _retry_after(error: BaseException) -> float | None:
     seconds = finite_number(errors.read_or_none(lambda: getattr(error, "retry_after", None)))
-    return float(seconds) if seconds is not None and not is_a(seconds, bool) and seconds >= 0 else None
+    return float(seconds) if seconds is not None and 0 <= seconds <= _RETRY_AFTER_MAX else None

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from knowledge_provider import limits
 from knowledge_provider.errors import read_or_none
-from knowledge_provider.failing import kind_of
+from knowledge_provider.failing import error_kind
 from knowledge_provider.models import Health
 from knowledge_provider.provider_calls import Ending
 from knowledge_provider.text import is_a, short_text
@@ -27,7 +27,7 @@ def read_health(ending: Ending) -> dict[str, str]:
         return _unavailable("health() did not end in time")
     if ending.error is not None:
         # As in clause 8.11: the provider's own text may hold anything.
-        return _unavailable(f"health() raised {kind_of(ending.error)}")
+        return _unavailable(f"health() raised {error_kind(ending.error)}")
     return _answered(ending.value)
 
 

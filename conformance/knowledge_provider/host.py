@@ -4,29 +4,36 @@ This file awaits. How a provider is called is in ``provider_calls``, how a reque
 answer becomes in ``normalize``.
 """
 
-import asyncio
 import logging
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Final, Self
 
 from knowledge_provider import asking, failing, limits, telemetry
+from knowledge_provider._contexts import read_context
+from knowledge_provider._once import Once
+from knowledge_provider.cancel import read_seconds
 from knowledge_provider.citations import CitationLedger
 from knowledge_provider.composition import compose
-from knowledge_provider.errors import KnowledgeOwnerRequiredError, KnowledgeUnconfiguredError
+from knowledge_provider.errors import KnowledgeUnconfiguredError
 from knowledge_provider.health import read_health
 from knowledge_provider.models import ProviderDescription, RetrievalContext, RetrievalRequest
 from knowledge_provider.normalize import normalize_response
 from knowledge_provider.outcome import Outcome
-from knowledge_provider.provider_calls import ProviderCalls
-from knowledge_provider.text import class_name, finite_number, is_a, is_blank, short_text
+from knowledge_provider.provider_calls import GRACE, ProviderCalls
+from knowledge_provider.text import short_text
 from knowledge_provider.turns import Turns
+from knowledge_provider.uris import read_hosts
 
 _LOG: Final = logging.getLogger(__name__)
 
 
 class KnowledgeHost:
-    """Puts a provider behind a boundary that an agent can rely on, whatever the provider does.
+    """Puts a provider behind a boundary that an agent can rely on, whatever the provider answers, raises or awaits.
+
+    Nothing in a process can end what holds its event loop or its interpreter: a coroutine that blocks instead of
+    awaiting, or a loop inside C. A deadline fires when the loop is free again, and what has been answered by then is
+    an answer. The kit finds such a provider (KP-704).
 
     It works on any asyncio loop, on several one after another, and is closed with ``async with`` or ``close()``.
     Without a provider (None) it is a host that has no knowledge: it offers no tool, and a search raises.
@@ -34,11 +41,13 @@ class KnowledgeHost:
     Args:
         provider: Any object that keeps clauses 1.1 to 1.6, or None.
         timeout: Seconds for one search. A caller's own deadline, in its context's signal, shortens them.
-        knowledge_bases: The ids that the model may choose from, and no search may leave. None discloses nothing, and
-            hands ids on to the provider as they are.
-        allow_hosts: Host names or addresses that the URI policy lets pass although they are not public.
+        knowledge_bases: The ids that may be asked for. They restrict only what is asked for: a search that asks for
+            none goes to the provider without restriction, and may find what is in others. So a provider that holds
+            more than these is not confined by them. None discloses nothing, and hands ids on as they are.
+        allow_hosts: Host names or addresses that the URI policy lets pass although they are not public; a lone string
+            is one of them.
         max_content_chars: Code points of content in each result.
-        turns: How many turns keep their citations; those that were used last stay.
+        turns: How many turns keep their citations; those that were used last stay, with 4,096 links each.
 
     Raises:
         KnowledgeProviderInvalidError: The provider breaks a MUST of clauses 1.1 to 1.6; the message names the fault.
@@ -56,12 +65,12 @@ class KnowledgeHost:
         max_content_chars: int = limits.CONTENT_MAX,
         turns: int = 1024,
     ) -> None:
-        self._timeout = _seconds(timeout)
+        self._timeout = read_seconds(timeout)
         self._bases = asking.read_disclosed(knowledge_bases)
-        self._allow_hosts = tuple(allow_hosts)
+        self._allow_hosts = read_hosts(allow_hosts)
         self._max_content_chars = max_content_chars
         self._turns = Turns(turns)
-        self._closing: asyncio.Task[None] | None = None
+        self._closing = Once(self._close)
         # Clause 8.1: refused here, never at the first turn.
         self._description = None if provider is None else compose(provider)
         self._calls = ProviderCalls(provider)
@@ -130,8 +139,10 @@ class KnowledgeHost:
             query: What to look for; text of any length, normalised to at most 500 code points.
             context: Who asks, in which session and turn. Cancelling its signal cancels the search.
             top_k: How many results at most. Anything is read as a number from 1 to 8, and as 5 where it is none.
-            knowledge_base_ids: A list of ids to search in; None or empty for no restriction.
-            filters: A JSON object for a provider that claims ``filters``, or None.
+            knowledge_base_ids: A list of ids to search in; None or empty for no restriction, also by the bases that
+                are disclosed.
+            filters: A JSON object, or None. It reaches the provider whether or not that claims ``filters``; one that
+                does not must refuse (clause 3.5), and one that ignores them answers more than was asked for.
 
         Raises:
             KnowledgeUnconfiguredError: There is no provider, or the host is closed.
@@ -140,26 +151,27 @@ class KnowledgeHost:
             KnowledgeFiltersUnsupportedError: The provider cannot honour the filters.
             KnowledgeBaseUnknownError: The provider does not hold the bases that were asked for.
             KnowledgeTimeoutError: The deadline passed first. The call is cancelled, and its late answer dropped.
-            KnowledgeFailedError: The provider failed; what it raised is the ``__cause__``.
-            TypeError: ``context`` is no ``RetrievalContext``, or ``filters`` no dict.
+            KnowledgeFailedError: The provider failed, or too many of its calls hang; the ``__cause__`` says which.
+            TypeError: ``context`` is no ``RetrievalContext`` or one with fields of other types, or ``filters`` no dict.
             ValueError: ``filters`` cannot be written as JSON.
             asyncio.CancelledError: This task or the context's signal was cancelled.
         """
         description = self._require_provider()
-        _require_owner(context)
+        asker = read_context(context)
         wanted = asking.read_query(query)
         # Clause 8.7.
-        context.signal.raise_if_cancelled()
+        asker.signal.raise_if_cancelled()
         count, bases = asking.read_top_k(top_k), asking.read_bases(knowledge_base_ids, self._bases)
         request = asking.request_of(wanted, count, bases, filters)
         # Before there is an answer: what outlives a huge one must not be put between its parts, or its memory stays.
-        ledger = self._turns.ledger(context.owner_id, context.session_id, context.turn_id)
+        ledger = self._ledger(asker)
         # Clause 8.4: none of the bases is one to search, so nothing may answer for them.
         if bases.none_left:
             return self._outcome([], wanted, count, ledger)
         with telemetry.observed(description.key, count) as found:
-            answer = await self._answer(request, context, description.key)
-            outcome = self._outcome(answer, wanted, count, ledger)
+            answer = await self._answer(request, asker, description.key)
+            # Again: meanwhile the turn may have been forgotten, and begun anew by a faster search.
+            outcome = self._outcome(answer, wanted, count, self._ledger(asker))
             found(len(outcome.results))
         return outcome
 
@@ -183,14 +195,12 @@ class KnowledgeHost:
     async def close(self) -> None:
         """Close the provider, once, and wait for it at most ``timeout`` seconds; searches are refused from now on.
 
-        Whoever calls it meanwhile waits for the same close. A provider that does not end in time, or raises, is named
-        in the log: it must not hide for what the host is closed.
+        Whoever calls it meanwhile, on whatever loop, waits for the same close. One that was cut off, because its loop
+        ended before it, is begun again. A provider that does not end in time, or raises, is named in the log: it must
+        not hide for what the host is closed.
         """
-        # Clause 8.12. A task of its own, so that a caller who is cancelled does not leave the provider half closed.
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._close())
-        if self._closing.get_loop() is asyncio.get_running_loop():
-            await asyncio.shield(self._closing)
+        # Clause 8.12.
+        await self._closing.done(self._timeout + GRACE)
 
     async def _close(self) -> None:
         if self._description is None:
@@ -199,7 +209,7 @@ class KnowledgeHost:
         if ending.timed_out:
             _LOG.warning("close() of the knowledge provider %s did not end in time", self._description.key)
         elif ending.error is not None:
-            kind = failing.kind_of(ending.error)
+            kind = failing.error_kind(ending.error)
             _LOG.warning("close() of the knowledge provider %s raised %s", self._description.key, kind)
 
     async def __aenter__(self) -> Self:
@@ -213,7 +223,7 @@ class KnowledgeHost:
         await self.close()
 
     async def _answer(self, request: RetrievalRequest, context: RetrievalContext, provider_key: str) -> object:
-        ending = await self._calls.retrieve(request, _plain(context), self._timeout)
+        ending = await self._calls.retrieve(request, context, self._timeout)
         # Clause 8.6: told apart from a time-out of the provider's own, which is an error (7.6).
         if ending.timed_out:
             raise failing.timed_out(provider_key, self._timeout)
@@ -221,6 +231,9 @@ class KnowledgeHost:
         if ending.error is not None:
             raise failing.failure(ending.error, provider_key)
         return ending.value
+
+    def _ledger(self, context: RetrievalContext) -> CitationLedger:
+        return self._turns.ledger(context.owner_id, context.session_id, context.turn_id)
 
     def _outcome(self, answer: object, query: str, top_k: int, ledger: CitationLedger) -> Outcome:
         # Clauses 8.8 to 8.10.
@@ -235,7 +248,7 @@ class KnowledgeHost:
 
     @property
     def _open(self) -> ProviderDescription | None:
-        return self._description if self._closing is None else None
+        return None if self._closing.begun else self._description
 
     def _require_provider(self) -> ProviderDescription:
         # Clause 8.2.
@@ -248,43 +261,7 @@ class KnowledgeHost:
         return description
 
 
-def _require_owner(context: object) -> None:
-    if not is_a(context, RetrievalContext):
-        raise TypeError(
-            f"context must be a RetrievalContext, since identity comes from nowhere else; got {class_name(context)}: "
-            "make one from what the host itself knows"
-        )
-    # Clause 8.3. A context can be made without validation.
-    if is_blank(context.owner_id):
-        raise KnowledgeOwnerRequiredError(
-            "Wanted an owner in the context, and it is blank: whose knowledge may be shown is not known. Make a "
-            "context with the owner_id of whoever asks."
-        )
-
-
-def _plain(context: RetrievalContext) -> RetrievalContext:
-    # Clause 8.5: the five fields and nothing that a subclass adds.
-    if type(context) is RetrievalContext:
-        return context
-    return RetrievalContext.model_construct(
-        owner_id=context.owner_id,
-        session_id=context.session_id,
-        turn_id=context.turn_id,
-        trace_id=context.trace_id,
-        signal=context.signal,
-    )
-
-
 def _capabilities(description: ProviderDescription) -> dict[str, bool]:
     # Names are the provider's words: on one line, and bounded, like every text that an agent may see.
     named = {short_text(name, limits.LABEL_MAX): claims for name, claims in description.capabilities.items()}
     return {name: claims for name, claims in list(named.items())[: limits.CAPABILITIES_MAX] if name}
-
-
-def _seconds(timeout: float) -> float:
-    seconds = finite_number(timeout)
-    if seconds is None:
-        raise TypeError(f"timeout must be a finite number of seconds; got {class_name(timeout)}: pass a number above 0")
-    if seconds <= 0:
-        raise ValueError("timeout must be above 0, or no provider could answer: pass seconds, such as 10.0")
-    return float(seconds)

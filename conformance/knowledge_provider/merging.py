@@ -5,7 +5,7 @@ read through ``normalize_response`` and by its code alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from knowledge_provider.errors import (
 from knowledge_provider.normalize import normalize_response
 from knowledge_provider.outcome import Outcome, OutcomeResult, SourceReport
 from knowledge_provider.provider_calls import Ending
-from knowledge_provider.text import is_a, short_text
+from knowledge_provider.text import finite_number, is_a, short_text
 
 _DICT: Final[type[dict[object, object]]] = dict
 _LIST: Final[type[list[object]]] = list
@@ -38,6 +38,12 @@ _REASONS: Final = {
     "knowledge_unauthorized": "unauthorized",
     "knowledge_invalid_response": "invalid_response",
 }
+_SLUGS: Final = frozenset({*_REASONS.values(), "error", "not_registered"})
+# Those of a composite inside, which says in ``sources`` how its own children fared.
+_REPORTING: Final = frozenset({KnowledgeAllSourcesFailedError.code, KnowledgeSourcesIncompleteError.code})
+
+RETRY_AFTER_MAX: Final = 86_400.0
+"""Seconds, a day: the longest wait that is passed on from a child."""
 
 _USABLE: Final = frozenset({"ready", "degraded"})
 
@@ -47,24 +53,34 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one child gave: how it fared, its results in its own order, and what it raised or did wrong, if it did."""
+    """What one child gave: how it fared, its results in its own order, and what it raised or did wrong, if it did.
+
+    ``inner`` is what it reported itself (clause 5.11), each by the child's key, a dot and the key that it gave.
+    """
 
     report: SourceReport
     results: tuple[Result, ...] = ()
     error: BaseException | None = None
+    inner: tuple[SourceReport, ...] = ()
 
 
-def read_answer(child: str, ending: Ending, *, top_k: int, allow_hosts: tuple[str, ...] = ()) -> Answer:
+def read_answer(
+    child: str,
+    ending: Ending,
+    *,
+    top_k: int,
+    allow_hosts: tuple[str, ...] = (),
+    max_content_chars: int = limits.CONTENT_MAX,
+) -> Answer:
     """What a call of ``child`` came to, with at most ``top_k`` results; raises nothing but a ``KeyboardInterrupt``."""
     if ending.timed_out:
         return _raised(child, KnowledgeTimeoutError("its own deadline passed first", provider_key=child))
     if ending.error is not None:
-        return _raised(child, ending.error)
-    outcome = normalize_response(ending.value, query="", limit=top_k, allow_hosts=allow_hosts)
-    # Clause 5.10: an answer of which nothing is left is not one that found nothing.
-    if not outcome.results and not _is_empty(ending.value):
-        return _raised(child, KnowledgeInvalidResponseError("its answer holds no result", provider_key=child))
-    return _answered(child, outcome.results)
+        return replace(_raised(child, ending.error), inner=_reported_with(child, ending.error))
+    outcome = normalize_response(
+        ending.value, query="", limit=top_k, max_content_chars=max_content_chars, allow_hosts=allow_hosts
+    )
+    return replace(_read(child, outcome, ending.value), inner=_inner(child, outcome.sources))
 
 
 def merge(answers: Sequence[Answer], top_k: int, *, concatenate: bool = False) -> list[Result]:
@@ -74,14 +90,17 @@ def merge(answers: Sequence[Answer], top_k: int, *, concatenate: bool = False) -
 
 
 def refusal(answers: Sequence[Answer], provider_key: str) -> KnowledgeRequestError | None:
-    """The error to raise when every child refused the filters, so that nothing was searched; else None."""
+    """The error to raise when nothing was searched, and not only because no child holds the bases; else None."""
     # Clause 3.5: refused, not ignored. An empty answer would say that nothing is known.
-    codes = {answer.error and error_code(answer.error) for answer in answers}
-    if codes != {KnowledgeFiltersUnsupportedError.code}:
+    codes = [error_code(answer.error) for answer in answers if answer.error is not None]
+    refused = codes.count(KnowledgeFiltersUnsupportedError.code)
+    if not refused or any(answer.report.status != "ignored" for answer in answers):
         return None
+    some = f"{refused} refused these and the others the knowledge bases"
     return KnowledgeFiltersUnsupportedError(
-        f"Wanted filters that one of the {len(answers)} sources can honour, and each of them refused these. Leaving "
-        "them out would answer more than was asked for, so nothing was searched. Ask with filters that they know.",
+        f"Wanted filters that one of the {len(answers)} sources can honour, and "
+        f"{'each of them refused these' if refused == len(answers) else some}. Leaving them out would answer more than "
+        "was asked for, so nothing was searched. Ask with filters that they know.",
         provider_key=provider_key,
     )
 
@@ -91,8 +110,8 @@ def failure(
 ) -> KnowledgeAllSourcesFailedError | KnowledgeSourcesIncompleteError | None:
     """The error to raise when nothing was found and a child failed; else None (clause 9.4).
 
-    Its ``sources`` are the reports of all children, its ``__cause__`` a group of what the failed ones raised, and
-    trying again may help when it may for one of them.
+    Its ``sources`` are the reports of all children, then their own; its ``__cause__`` is a group of what the failed
+    ones raised. Trying again may help when it may for one of them, after the longest ``retry_after`` of theirs.
     """
     failures = [answer for answer in answers if answer.report.status == "failed"]
     if not failures or any(answer.results for answer in answers):
@@ -101,15 +120,31 @@ def failure(
     kind = KnowledgeAllSourcesFailedError if len(failures) == len(answers) else KnowledgeSourcesIncompleteError
     causes = [answer.error for answer in failures if answer.error is not None]
     retryable = any(is_retryable(cause) for cause in causes)
-    error = kind(_message(failures, len(answers)), provider_key=provider_key, retryable=retryable)
-    error.sources = tuple(answer.report for answer in answers)
+    error = kind(
+        _message(failures, len(answers)),
+        provider_key=provider_key,
+        retryable=retryable,
+        retry_after=max((wait for wait in map(_retry_after, causes) if wait is not None), default=None),
+    )
+    error.sources = reports(answers)
     error.__cause__ = _together(causes)
     return error
 
 
-def report_entry(answer: Answer) -> dict[str, Any]:
-    """How the child fared, as an entry of a response's ``sources`` (clause 5.11)."""
-    return answer.report.model_dump(exclude_none=True)
+def reports(answers: Sequence[Answer]) -> tuple[SourceReport, ...]:
+    """How each child fared, and behind that what the children reported themselves, what failed first.
+
+    Theirs fill up to the 64 that a host reads; a child's own report is never left out.
+    """
+    # Clauses 5.11 and 9.3.
+    inner = sorted((report for answer in answers for report in answer.inner), key=lambda report: not _failed(report))
+    room = max(0, limits.SOURCE_REPORTS_MAX - len(answers))
+    return (*(answer.report for answer in answers), *inner[:room])
+
+
+def report_entries(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+    """The same as a response's ``sources`` (clause 5.11)."""
+    return [report.model_dump(exclude_none=True) for report in reports(answers)]
 
 
 def health(statuses: Mapping[str, str]) -> dict[str, str]:
@@ -129,6 +164,50 @@ def _raised(child: str, error: BaseException) -> Answer:
     code = str(error_code(error))
     status, reason = ("ignored", "not_registered") if code in _REFUSALS else ("failed", _REASONS.get(code, "error"))
     return Answer(SourceReport(key=child, status=status, reason=reason, count=0), error=error)
+
+
+def _read(child: str, outcome: Outcome, response: object) -> Answer:
+    if outcome.results:
+        return _answered(child, outcome.results)
+    # Clause 5.10: an answer of which nothing is left is not one that found nothing.
+    if not _is_empty(response):
+        return _raised(child, KnowledgeInvalidResponseError("its answer holds no result", provider_key=child))
+    # Clause 9.4: nor is one of a child that could not ask everywhere itself.
+    if any(map(_failed, outcome.sources)):
+        return _raised(child, KnowledgeSourcesIncompleteError("a source of its own failed", provider_key=child))
+    return _answered(child, ())
+
+
+def _reported_with(child: str, error: BaseException) -> tuple[SourceReport, ...]:
+    """What a composite inside says of its children when it raises."""
+    if error_code(error) not in _REPORTING:
+        return ()
+    said = read_or_none(lambda: getattr(error, "sources", None))
+    return _inner(child, normalize_response({"sources": said}, query="").sources)
+
+
+def _inner(child: str, reported: Sequence[SourceReport]) -> tuple[SourceReport, ...]:
+    # Rule N13 has read them. A reason that is none of the five could be any text, which a log would keep (clause 9.3).
+    return tuple(
+        SourceReport(
+            key=short_text(f"{child}.{report.key}", limits.PROVIDER_NAME_MAX),
+            status=report.status,
+            reason=report.reason if report.reason in _SLUGS else None,
+            count=report.count,
+        )
+        for report in reported
+    )
+
+
+def _failed(report: SourceReport) -> bool:
+    return report.status == "failed"
+
+
+def _retry_after(error: BaseException) -> float | None:
+    # As in ``is_retryable``: only an error with a code of the contract is believed.
+    said = None if error_code(error) is None else read_or_none(lambda: getattr(error, "retry_after", None))
+    seconds = None if is_a(said, bool) else finite_number(said)
+    return None if seconds is None or seconds < 0 else min(float(seconds), RETRY_AFTER_MAX)
 
 
 def _answered(child: str, results: Sequence[OutcomeResult]) -> Answer:

@@ -1,16 +1,19 @@
 """The composite checks against every faulty and every conformant composite: a fault trips its checks, and no other."""
 
+import contextlib
 import functools
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 import pytest
-from composite_runs import BY_ID, HOLDS, results_of, tripped
+from composite_runs import BY_ID, HOLDS, result_of, results_of, tripped
 
 from knowledge_conformance.checks import composite_isolation, composite_raising
+from knowledge_conformance.faults import OUTPUT_MAX
 from knowledge_conformance.results import CheckOutcome
 from knowledge_fakes import plain_composite
 from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
@@ -79,6 +82,20 @@ def test_a_fault_trips_its_checks_and_no_other(fault: CompositeFault, monkeypatc
     assert all(result.outcome in HOLDS for id_, result in results.items() if id_ not in found), results
     assert results[fault.trips[0]].outcome is not CheckOutcome.KIT_ERROR
     assert any(fault.fragment in text for text in found[fault.trips[0]]), found
+
+
+def test_who_logs_all_that_is_raised_stays_within_what_a_check_may_write() -> None:
+    """With its traceback, too: a log is no fault, and must not be the finding."""
+    written: list[int] = []
+
+    class Logging(plain_composite.PlainComposite):
+        def failed(self, error: BaseException) -> plain_composite.Answer:
+            with contextlib.suppress(BaseException):
+                written.append(len("".join(traceback.format_exception(error))) + len(repr(error)))
+            return super().failed(error)
+
+    assert result_of(BY_ID["KP-904"], Logging).outcome is CheckOutcome.PASSED
+    assert 0 < sum(written) < OUTPUT_MAX / 2
 
 
 @pytest.mark.parametrize("check_id", BY_ID)

@@ -78,6 +78,13 @@ def test_a_timeout_is_a_positive_number(timeout: Any, error: type[Exception]) ->
         CompositeProvider({"docs": saying()}, timeout=timeout)
 
 
+@pytest.mark.parametrize(("given", "error"), [(0, ValueError), (None, TypeError), (True, TypeError), (4e3, TypeError)])
+def test_max_content_chars_is_a_count(given: Any, error: type[Exception]) -> None:
+    """Told here, and not at the first search."""
+    with pytest.raises(error, match="max_content_chars must be"):
+        CompositeProvider({"docs": saying()}, max_content_chars=given)
+
+
 @pytest.mark.parametrize("own", [{"key": "My Composite"}, {"label": " "}, {"label": None}], ids=str)
 def test_its_own_key_and_label_follow_the_rules(own: Any) -> None:
     """Clauses 1.4 and 1.5: a host would refuse it."""

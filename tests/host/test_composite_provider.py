@@ -203,6 +203,19 @@ def test_filters_that_every_child_refuses_are_refused() -> None:
         ask(CompositeProvider(children), RetrievalRequest(query="policy", filters={"no-such-field": 1}))
 
 
+def test_refusals_of_two_kinds_are_no_empty_answer() -> None:
+    """Clause 3.5: one refused the filters and the other the bases, so nothing was searched."""
+    claims = {"filters": True}
+    bases = ScriptedProvider([KnowledgeBaseUnknownError], capabilities=claims)
+    filters = ScriptedProvider([KnowledgeFiltersUnsupportedError], capabilities=claims)
+    request = RetrievalRequest(query="q", filters={"a": 1}, knowledge_base_ids=("x",))
+    with pytest.raises(KnowledgeFiltersUnsupportedError, match="1 refused these and the others the knowledge bases"):
+        ask(CompositeProvider({"a": bases, "b": filters}), request)
+    answer = ask(CompositeProvider({"a": bases}), request)
+    assert answer["results"] == []
+    assert [report["status"] for report in answer["sources"]] == ["ignored"]
+
+
 def test_children_are_asked_at_the_same_time() -> None:
     """Clause 9.1: all of them are under way before any has answered, threads too."""
 

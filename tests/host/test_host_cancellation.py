@@ -162,3 +162,21 @@ def test_a_search_in_the_clean_up_of_a_cancelled_task_works() -> None:
         assert statuses == ["ok"]
 
     run(scene())
+
+
+@pytest.mark.parametrize("kind", [HeldProvider, DeafProvider, BlockingProvider])
+def test_a_search_whose_coroutine_is_closed_is_cancelled_and_counted(kind: type[Any]) -> None:
+    """As a framework does that drops a generator: the provider must not go on unattended."""
+
+    async def scene() -> None:
+        with kind() as provider:
+            host = KnowledgeHost(provider)
+            coroutine = host.search("policy", context=context())
+            coroutine.send(None)
+            await provider.started.wait()
+            coroutine.close()
+            assert provider.told.is_set()
+            assert host.abandoned == 1
+        await until(lambda: not host.abandoned)
+
+    run(scene())

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -63,18 +64,134 @@ def test_all_callers_wait_for_the_same_close() -> None:
     run(scene())
 
 
-def test_who_closes_on_another_loop_meanwhile_does_not_wait() -> None:
-    """A loop cannot wait for another's task; the provider is closed once all the same."""
+def test_who_closes_on_another_loop_waits_for_the_same_close() -> None:
+    """Or it would take down what the provider still needs."""
     may_end = Flag()
-    provider = ScriptedProvider(closing=may_end.wait)
+    ended: list[bool] = []
+
+    async def closing() -> None:
+        await may_end.wait()
+        ended.append(True)
+
+    provider = ScriptedProvider(closing=closing)
     host = KnowledgeHost(provider)
-    other = threading.Thread(target=asyncio.run, args=(host.close(),))
-    other.start()
+    first = threading.Thread(target=asyncio.run, args=(host.close(),))
+    first.start()
     run(until(lambda: provider.closed))
-    run(host.close())
-    may_end.set()
-    other.join(5)
+
+    async def second() -> None:
+        task = asyncio.create_task(host.close())
+        await asyncio.wait({task}, timeout=0.05)
+        assert not task.done()
+        may_end.set()
+        await task
+        assert ended == [True]
+
+    run(second())
+    first.join(5)
     assert provider.closed == 1
+
+
+def test_threads_with_loops_of_their_own_close_it_once() -> None:
+    """All at the same moment."""
+    for _ in range(20):
+        provider = ScriptedProvider(closing=partial(asyncio.sleep, 0.001))
+        host, together = KnowledgeHost(provider), threading.Barrier(4)
+
+        async def close(host: KnowledgeHost = host, together: threading.Barrier = together) -> None:
+            together.wait(5)
+            await host.close()
+
+        threads = [threading.Thread(target=asyncio.run, args=(close(),)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(5)
+        assert provider.closed == 1
+
+
+async def begin_to_close(host: KnowledgeHost, provider: ScriptedProvider) -> None:
+    task = asyncio.create_task(host.close())
+    await until(lambda: provider.closed)
+    assert not task.done()
+
+
+def test_a_close_that_its_loop_cut_off_is_begun_again() -> None:
+    """The loop of a first close ended before it did: the next close closes, and waits for it."""
+    ended: list[bool] = []
+
+    async def closing() -> None:
+        await asyncio.sleep(0.02)
+        ended.append(True)
+
+    provider = ScriptedProvider(closing=closing)
+    host = KnowledgeHost(provider)
+    run(begin_to_close(host, provider))
+    assert (ended, host.configured) == ([], False)
+    run(host.close())
+    run(host.close())
+    assert (ended, provider.closed) == ([True], 2)
+
+
+def test_a_close_whose_loop_was_closed_under_it_is_begun_again() -> None:
+    """Without a word to its task, so that it can never end."""
+    seconds = [0, 60]
+
+    async def closing() -> None:
+        await asyncio.sleep(seconds.pop())
+
+    provider = ScriptedProvider(closing=closing)
+    host = KnowledgeHost(provider)
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda _loop, _told: None)  # it would say that tasks were pending
+    loop.run_until_complete(begin_to_close(host, provider))
+    loop.close()
+    run(host.close())
+    assert provider.closed == 2
+
+
+def test_who_waits_for_a_close_that_is_cut_off_begins_again() -> None:
+    """Its loop ends while another one waits for it."""
+    may_end = Flag()
+    hangs = [False, True]
+
+    async def closing() -> None:
+        if hangs.pop():
+            await asyncio.Event().wait()
+
+    provider = ScriptedProvider(closing=closing)
+    host = KnowledgeHost(provider)
+
+    async def first() -> None:
+        task = asyncio.create_task(host.close())
+        await may_end.wait()
+        assert not task.done()
+
+    async def second() -> None:
+        await until(lambda: provider.closed)
+        task = asyncio.create_task(host.close())
+        await asyncio.sleep(0.01)
+        may_end.set()
+        await task
+
+    thread = threading.Thread(target=asyncio.run, args=(first(),))
+    thread.start()
+    run(second())
+    thread.join(5)
+    assert provider.closed == 2
+
+
+def test_the_wait_for_a_close_on_a_loop_that_stands_still_is_bounded() -> None:
+    """By the timeout: the loop may run again some day, so nothing is begun a second time."""
+    provider = ScriptedProvider(closing=partial(asyncio.sleep, 60))
+    host = KnowledgeHost(provider, timeout=0.05)
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(begin_to_close(host, provider))
+    run(host.close())
+    assert provider.closed == 1
+    # It goes on, and ends at its own deadline.
+    loop.run_until_complete(host.close())
+    loop.close()
 
 
 @each_kind

@@ -74,10 +74,24 @@ def test_a_refusal_keeps_its_class_with_our_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "read"), [(3, 3.0), (0.5, 0.5), (-1, None), (float("nan"), None), (True, None), ("3", None), (None, None)]
+    ("given", "read"),
+    [
+        (3, 3.0),
+        (0.5, 0.5),
+        (86_400, 86_400.0),
+        (86_401, None),
+        (1e308, None),
+        (10**400, None),
+        (-1, None),
+        (float("nan"), None),
+        (True, None),
+        ("3", None),
+        (None, None),
+    ],
+    ids=lambda it: f"{it}"[:8],
 )
 def test_how_long_to_wait_is_as_the_cause_says(given: Any, read: float | None) -> None:
-    """Clause 8.11: in seconds, where they are a number."""
+    """Clause 8.11: in seconds, where they are a number of at most a day."""
     error = failure_of(ScriptedProvider([KnowledgeRateLimitedError(retry_after=given)]))
     assert (error.code, error.retryable, error.retry_after) == ("knowledge_provider_failed", True, read)
 

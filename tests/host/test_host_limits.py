@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from host_scenes import context, run, until
 
-from knowledge_fakes.scripted import BlockingProvider, DeafProvider, HeldProvider, ScriptedProvider
+from knowledge_fakes.scripted import (
+    BlockingProvider,
+    DeafProvider,
+    HeldProvider,
+    ScriptedProvider,
+    SyncScriptedProvider,
+)
 from knowledge_provider import (
     CancelSignal,
     KnowledgeFailedError,
@@ -78,15 +84,68 @@ def test_too_many_calls_that_hang_are_a_failure_at_once() -> None:
             host = KnowledgeHost(provider, timeout=0.1)
             searches = [host.search("policy", context=context()) for _ in range(33)]
             errors = await asyncio.gather(*searches, return_exceptions=True)
-            assert host.abandoned == 32
+            assert {type(each) for each in errors} == {KnowledgeTimeoutError}
+            assert (host.abandoned, len(provider.calls)) == (32, 32)
+            with pytest.raises(KnowledgeFailedError) as refused:
+                await host.search("policy", context=context())
         await until(lambda: not host.abandoned)
-        (refused,) = [each for each in errors if not isinstance(each, KnowledgeTimeoutError)]
-        assert isinstance(refused, KnowledgeFailedError)
-        return refused
+        return refused.value
 
     refused = run(scene())
     assert isinstance(refused.__cause__, KnowledgeUnavailableError)
     assert (refused.code, refused.retryable) == ("knowledge_provider_failed", True)
+
+
+def test_a_healthy_synchronous_provider_answers_more_searches_than_there_are_threads() -> None:
+    """And its health, which waits its turn too."""
+
+    class Healthy(SyncScriptedProvider):
+        def health(self) -> dict[str, str]:
+            return {"status": "ready"}
+
+    async def scene() -> None:
+        host = KnowledgeHost(Healthy([lambda *_: time.sleep(0.002) or FOUND]))  # type: ignore[func-returns-value]
+        searches = [asyncio.create_task(host.search("policy", context=context())) for _ in range(100)]
+        assert await host.health() == {"status": "ready"}
+        assert {outcome.status for outcome in await asyncio.gather(*searches)} == {"ok"}
+
+    run(scene())
+
+
+def test_a_slow_and_a_fast_search_of_a_turn_share_their_citations() -> None:
+    """Clause 8.9: also where the turn was forgotten between them, which would give one id to two links."""
+    may_answer = asyncio.Event()
+
+    def link(name: str) -> list[dict[str, str]]:
+        return [{"id": name, "content": "text", "url": f"https://example.com/{name}"}]
+
+    class Slow(ScriptedProvider):
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            if request.query == "slow":
+                await may_answer.wait()
+            return link(request.query)
+
+    async def scene() -> list[str]:
+        host = KnowledgeHost(Slow(), turns=1)
+        slow = asyncio.create_task(host.search("slow", context=context()))
+        await asyncio.sleep(0.01)
+        await host.search("other", context=context(turn_id="u"))
+        fast = await host.search("fast", context=context())
+        may_answer.set()
+        return [outcome.citations[0].id for outcome in (fast, await slow)]
+
+    assert run(scene()) == ["source_1", "source_2"]
+
+
+def test_a_lone_host_name_is_one_host() -> None:
+    """Not its letters, and not a mistake that shows links to no one."""
+    found = [
+        {"id": "a", "content": "one", "url": "https://wiki.corp/a"},
+        {"id": "b", "content": "two", "url": "http://w/"},
+    ]
+    host = KnowledgeHost(ScriptedProvider([found]), allow_hosts="wiki.corp")
+    outcome = run(host.search("policy", context=context()))
+    assert [result.url for result in outcome.results] == ["https://wiki.corp/a", None]
 
 
 def test_the_least_recently_used_turn_is_forgotten() -> None:

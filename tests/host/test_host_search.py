@@ -111,6 +111,26 @@ def test_identity_comes_from_a_context_alone(wrong: Any) -> None:
         run(KnowledgeHost(ScriptedProvider()).search("x", context=wrong))
 
 
+@pytest.mark.parametrize("wrong", [None, 7, ["s"]])
+@pytest.mark.parametrize("field", ["session_id", "turn_id", "trace_id", "signal"])
+def test_a_context_that_nobody_validated_is_refused_by_the_field(field: str, wrong: Any) -> None:
+    """Not mended: turns whose ids cannot be read would share citations, and nobody could cancel the search."""
+    provider = ScriptedProvider()
+    unread = RetrievalContext.model_construct(owner_id="alice", **{field: wrong})
+    with pytest.raises(
+        TypeError, match=rf"context\.{field} must be a (str|CancelSignal); got {type(wrong).__name__}: make"
+    ):
+        run(KnowledgeHost(provider).search("x", context=unread))
+    assert provider.calls == []
+
+
+def test_filters_reach_a_provider_that_claims_none() -> None:
+    """Clause 3.5: to refuse them is the provider's part, since what it claims is not what it can do with these."""
+    provider = ScriptedProvider(capabilities={"filters": False})
+    search(provider, filters={"department": "hr"})
+    assert asked_of(provider).filters == {"department": "hr"}
+
+
 class Richer(RetrievalContext):
     api_key: str = "sk-invented"
 

@@ -19,6 +19,15 @@ REQUEST = RetrievalRequest(query="release policy")
 FOUND = [{"id": "a", "content": "one"}]
 
 
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    loop = asyncio.new_event_loop()
+    # Its tasks will never end, and it would say so.
+    loop.set_exception_handler(lambda _loop, _told: None)
+    yield loop
+    loop.close()
+
+
 # Limits
 
 
@@ -39,18 +48,130 @@ def test_calls_that_hang_are_bounded(kind: type[Any]) -> None:
     run(scene())
 
 
-def test_threads_in_use_count_before_they_are_given_up() -> None:
-    """Clause 8.6: a burst of synchronous calls does not start a thread each."""
+def test_a_healthy_synchronous_provider_serves_more_calls_than_there_are_threads() -> None:
+    """Clause 7.5: a burst does not start a thread each; what comes beyond waits its turn, and is refused nothing."""
 
     async def scene() -> None:
         with BlockingProvider([FOUND]) as provider:
             calls = ProviderCalls(provider, limit=3)
-            tasks = [asyncio.create_task(calls.retrieve(REQUEST, context(), 5)) for _ in range(8)]
-            await until(lambda: sum(task.done() for task in tasks) == 5)
+            tasks = [asyncio.create_task(calls.retrieve(REQUEST, context(), 5)) for _ in range(20)]
+            await until(lambda: len(provider.calls) == 3)
             assert calls.abandoned == 0
+            assert not any(task.done() for task in tasks)
             provider.release()
-            endings = [await task for task in tasks]
-        assert [each.error is None for each in endings] == [True] * 3 + [False] * 5
+            assert [await task for task in tasks] == [Ending(FOUND)] * 20
+            assert len(provider.calls) == 20
+
+    run(scene())
+
+
+def test_calls_that_wait_for_a_thread_are_served_in_their_order() -> None:
+    """Fair: who comes first is not overtaken for ever."""
+    order: list[str] = []
+
+    async def scene() -> None:
+        with BlockingProvider([FOUND]) as provider:
+            calls = ProviderCalls(provider, limit=1)
+            tasks = [
+                asyncio.create_task(calls.retrieve(RetrievalRequest(query=f"{number}"), context(), 5))
+                for number in range(6)
+            ]
+            await until(lambda: len(provider.calls) == 1)
+            provider.release()
+            await asyncio.gather(*tasks)
+            order.extend(call.request.query for call in provider.calls)
+
+    run(scene())
+    assert order == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_who_waits_for_a_thread_ends_at_its_deadline_and_takes_none() -> None:
+    """Clause 8.6: it times out, hangs nowhere, and its place goes to the next."""
+
+    async def scene() -> None:
+        with BlockingProvider([FOUND]) as provider:
+            calls = ProviderCalls(provider, limit=1)
+            first = asyncio.create_task(calls.retrieve(REQUEST, context(), 5))
+            await until(lambda: provider.calls)
+            waited = [await calls.retrieve(REQUEST, context(), 0.02) for _ in range(3)]
+            assert waited == [Ending(timed_out=True)] * 3
+            assert (calls.abandoned, len(provider.calls)) == (0, 1)
+            last = asyncio.create_task(calls.retrieve(REQUEST, context(), 5))
+            provider.release()
+            assert [await first, await last] == [Ending(FOUND)] * 2
+            assert len(provider.calls) == 2
+
+    run(scene())
+
+
+def test_who_waits_for_a_thread_may_be_cancelled() -> None:
+    """Clause 8.7: not invoked, and the next in the order is."""
+
+    async def scene() -> None:
+        with BlockingProvider([FOUND]) as provider:
+            calls = ProviderCalls(provider, limit=1)
+            tasks = [asyncio.create_task(calls.retrieve(REQUEST, context(), 5)) for _ in range(3)]
+            await until(lambda: provider.calls)
+            tasks[1].cancel()
+            await asyncio.wait([tasks[1]])
+            assert tasks[1].cancelled()
+            provider.release()
+            assert [await tasks[0], await tasks[2]] == [Ending(FOUND)] * 2
+            assert len(provider.calls) == 2
+
+    run(scene())
+
+
+def test_threads_are_shared_between_loops() -> None:
+    """Clause 2.4: a thread that is free on one loop serves who waits on another."""
+    with BlockingProvider([FOUND]) as provider:
+        calls, endings = ProviderCalls(provider, limit=1), list[Ending]()
+
+        def elsewhere() -> None:
+            endings.append(asyncio.run(calls.retrieve(REQUEST, context(), 5)))
+
+        others = [threading.Thread(target=elsewhere) for _ in range(4)]
+        for other in others:
+            other.start()
+        run(until(lambda: provider.calls))
+        provider.release()
+        endings.append(run(calls.retrieve(REQUEST, context(), 5)))
+        for other in others:
+            other.join(5)
+    assert endings == [Ending(FOUND)] * 5
+
+
+def test_who_waited_on_a_loop_that_has_gone_is_passed_over(loop: asyncio.AbstractEventLoop) -> None:
+    """Clause 2.4: nobody would hear the answer, so nothing is called for it, and the next is."""
+    with BlockingProvider([FOUND]) as provider:
+        calls = ProviderCalls(provider, limit=1)
+        tasks = [loop.create_task(calls.retrieve(REQUEST, context(), 5)) for _ in range(2)]
+        loop.run_until_complete(until(lambda: provider.calls))
+        loop.close()
+        assert not any(task.done() for task in tasks)
+
+        async def next_one() -> Ending:
+            task = asyncio.create_task(calls.retrieve(REQUEST, context(), 5))
+            await asyncio.sleep(0)
+            provider.release()
+            return await task
+
+        assert run(next_one()) == Ending(FOUND)
+        assert len(provider.calls) == 2
+
+
+def test_many_calls_at_one_deadline_leave_no_more_than_hang() -> None:
+    """Clause 8.6: eighty calls of a provider that blocks for ever; thirty-two threads, no answer, all of them ended."""
+
+    async def scene() -> None:
+        with BlockingProvider() as provider:
+            calls = ProviderCalls(provider)
+            endings = await asyncio.gather(*(calls.retrieve(REQUEST, context(), 0.1) for _ in range(80)))
+            assert endings == [Ending(timed_out=True)] * 80
+            assert (len(provider.calls), calls.abandoned) == (32, 32)
+            refused = await calls.retrieve(REQUEST, context())
+            assert isinstance(refused.error, KnowledgeUnavailableError)
+        await until(lambda: not calls.abandoned)
 
     run(scene())
 
@@ -79,15 +200,6 @@ def test_where_no_thread_starts_that_is_the_ending(monkeypatch: pytest.MonkeyPat
         patched.setattr(threading.Thread, "start", refuse)
         assert isinstance(run(calls.retrieve(REQUEST, context())).error, KnowledgeUnavailableError)
     assert run(calls.retrieve(REQUEST, context())) == Ending(FOUND)
-
-
-@pytest.fixture
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
-    # Its tasks will never end, and it would say so.
-    loop.set_exception_handler(lambda _loop, _told: None)
-    yield loop
-    loop.close()
 
 
 @pytest.mark.parametrize("asked", [True, False])

@@ -27,6 +27,9 @@ FOUND = [{"id": "a", "content": "one"}]
 each_kind = pytest.mark.parametrize("kind", [ScriptedProvider, SyncScriptedProvider])
 
 
+each_held = pytest.mark.parametrize("kind", [HeldProvider, DeafProvider, BlockingProvider])
+
+
 def calling(retrieve: object) -> ProviderCalls:
     return ProviderCalls(SimpleNamespace(retrieve=retrieve))
 
@@ -266,3 +269,67 @@ def test_a_signal_forgets_the_calls_that_ended() -> None:
 
     run(ProviderCalls(ScriptedProvider()).retrieve(REQUEST, context(Counting()), 5))
     assert added == []
+
+
+@each_held
+def test_a_coroutine_that_is_closed_leaves_no_call_unattended(kind: type[Any]) -> None:
+    """Clause 8.7: nobody waits any more, so signal and task are cancelled, and what hangs is counted."""
+
+    async def scene() -> None:
+        with kind() as provider:
+            calls = ProviderCalls(provider)
+            coroutine = calls.retrieve(REQUEST, context(), 60)
+            coroutine.send(None)
+            await provider.started.wait()
+            coroutine.close()
+            assert provider.told.is_set()
+            assert calls.abandoned == 1
+            if kind is not BlockingProvider:
+                await provider.cancelled.wait()
+            if kind is HeldProvider:
+                await until(lambda: not calls.abandoned)
+        await until(lambda: not calls.abandoned)
+
+    run(scene(), collect=True)
+
+
+@pytest.mark.parametrize("deaf", [True, False])
+def test_a_coroutine_that_is_closed_while_it_stops_a_call_counts_it(deaf: bool) -> None:
+    """In the moment that a call has to end."""
+
+    async def scene() -> None:
+        with (DeafProvider if deaf else HeldProvider)() as provider:
+            calls, signal = ProviderCalls(provider), CancelSignal()
+            coroutine = calls.retrieve(REQUEST, context(signal), 60)
+            waiter = coroutine.send(None)
+            await provider.started.wait()
+            signal.cancel()
+            await until(waiter.done)
+            coroutine.send(None)
+            coroutine.close()
+            assert calls.abandoned == 1
+            await provider.cancelled.wait()
+        await until(lambda: not calls.abandoned)
+
+    run(scene(), collect=True)
+
+
+def test_what_is_in_hand_when_the_deadline_fires_is_an_answer() -> None:
+    """A call that holds the loop past everybody's deadline must not time out those that had long answered."""
+
+    async def holding(_request: object, _context: object) -> Any:
+        await asyncio.sleep(0)
+        time.sleep(0.1)  # noqa: ASYNC251 - what such a provider does
+        return FOUND
+
+    async def answering(_request: object, _context: object) -> Any:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return FOUND
+
+    async def scene() -> list[Ending]:
+        return await asyncio.gather(
+            *(calling(each).retrieve(REQUEST, context(), 0.05) for each in (holding, answering))
+        )
+
+    assert run(scene()) == [Ending(FOUND)] * 2

@@ -115,6 +115,24 @@ def test_a_cancelled_call_leaves_the_loop_free_to_end_and_the_thread_counted(han
         asyncio.run(threads.run(_signal(), hang))
 
 
+def test_a_call_waits_for_a_thread_while_others_work(hang: Callable[[], bool]) -> None:
+    """Busy is not hung: more calls than threads are all answered, and one that waits ends at its own deadline."""
+    threads = DaemonThreads(2)
+
+    async def main() -> list[int]:
+        held = [asyncio.create_task(threads.run(_signal(), hang)) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(KnowledgeTimeoutError):
+            await threads.run(_signal(0.02), int)
+        for task in held:
+            task.cancel()
+        await asyncio.wait(held)
+        free = DaemonThreads(2)
+        return await asyncio.gather(*(free.run(_signal(5), abs, -number) for number in range(50)))
+
+    assert asyncio.run(main()) == list(range(50))
+
+
 def test_a_thread_that_returns_late_frees_its_place_on_another_loop() -> None:
     """Clause 2.4: the late answer meets a closed loop, goes nowhere, and disturbs nobody."""
     threads, over = DaemonThreads(1), threading.Event()

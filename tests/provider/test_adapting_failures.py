@@ -140,6 +140,66 @@ def test_a_clients_own_exceptions_win_over_a_status_and_ask_nothing_of_the_excep
     assert adapting.failure(odd(), "Acme", late=TimeoutError, lost=OSError).code == "knowledge_unauthorized"
 
 
+def _of_client(*named: str, base: type[Exception] = Exception) -> Exception:
+    """An exception as of a client's, from its class up to the last one before ``base``, each with its module."""
+    kind = base
+    for module, _, name in (full.rpartition(".") for full in reversed(named)):
+        kind = type(name, (kind,), {"__module__": module})
+    return kind(SECRET)
+
+
+_LOST = "knowledge_unavailable"
+_OTHER = "knowledge_provider_failed"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retryable"),
+    [
+        (_of_client("httpx.ConnectError", "httpx.NetworkError", "httpx.TransportError"), _LOST, True),
+        (_of_client("httpx2.ReadError", "httpx2.NetworkError", "httpx2.TransportError"), _LOST, True),
+        (_of_client("httpx2.RemoteProtocolError", "httpx2.TransportError"), _LOST, True),
+        (_of_client("httpcore._exceptions.ConnectError", "httpcore._exceptions.NetworkError"), _LOST, True),
+        (_of_client("requests.exceptions.SSLError", "requests.exceptions.ConnectionError", base=OSError), _LOST, True),
+        (_of_client("urllib3.exceptions.MaxRetryError"), _LOST, True),
+        (_of_client("urllib3.exceptions.NewConnectionError", "urllib3.exceptions.TimeoutError"), _LOST, True),
+        (_of_client("aiohttp.client_exceptions.ClientOSError", "aiohttp.client.ClientConnectionError"), _LOST, True),
+        (_of_client("acme.NoStore", "httpx.ConnectError"), _LOST, True),
+        (_of_client("httpx.ConnectTimeout", "httpx.TimeoutException", "httpx.TransportError"), _OTHER, True),
+        (_of_client("httpcore2.PoolTimeout", "httpcore2.TimeoutException"), _OTHER, True),
+        (_of_client("requests.exceptions.ConnectTimeout", "requests.exceptions.ConnectionError"), _OTHER, True),
+        (_of_client("requests.exceptions.ReadTimeout", "requests.exceptions.Timeout", base=OSError), _OTHER, True),
+        (_of_client("urllib3.exceptions.ReadTimeoutError", "urllib3.exceptions.TimeoutError"), _OTHER, True),
+        (_of_client("aiohttp.ServerTimeoutError", "aiohttp.ClientConnectionError", base=TimeoutError), _OTHER, True),
+        (_of_client("httpx.UnsupportedProtocol", "httpx.TransportError"), _OTHER, False),
+        (_of_client("requests.exceptions.MissingSchema", base=OSError), _OTHER, False),
+        (_of_client("acme.httpx.ConnectError"), _OTHER, False),
+        (_of_client("httpxtra.ConnectError"), _OTHER, False),
+        (_of_client("acme.TimeoutException"), _OTHER, False),
+    ],
+)
+def test_a_common_clients_exception_is_told_by_the_name_of_its_class(
+    error: Exception, code: str, retryable: bool
+) -> None:
+    """Clause 7.6: of a store that is far away, they are all that comes, and no adapter of it knows the client."""
+    made = adapting.failure(error, "Acme")
+    assert (made.code, made.retryable) == (code, retryable)
+    assert SECRET not in str(made)
+
+
+def test_a_status_says_more_than_the_name_of_a_class() -> None:
+    """As that of a proxy's refusal."""
+    error = _of_client("httpx.ProxyError")
+    vars(error)["response"] = SimpleNamespace(status_code=401, headers={})
+    assert adapting.failure(error, "Acme").code == "knowledge_unauthorized"
+
+
+@pytest.mark.parametrize("module", [None, 7, property(_refuse), "httpx" * 1000, "\ud800"])
+def test_a_module_that_is_no_name_is_passed_over(module: Any) -> None:
+    """Nothing of an exception's class is run to be read."""
+    odd: type[Exception] = type("ConnectError", (Exception,), {"__module__": module})
+    assert adapting.failure(odd(), "Acme").code == _OTHER
+
+
 def test_an_interrupt_comes_out_of_reading_an_exception() -> None:
     """Ctrl-C is the user's."""
 

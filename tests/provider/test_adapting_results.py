@@ -63,3 +63,25 @@ def test_no_candidate_is_no_result_but_none_usable_is_a_failure() -> None:
     assert adapting.usable([], 3) == []
     with pytest.raises(errors.KnowledgeInvalidResponseError, match="none of them has what a result needs"):
         adapting.usable([None, None], 3)
+
+
+def test_eight_candidates_for_each_result_are_looked_at() -> None:
+    """Rule N2: whatever comes after them, they are all that counts."""
+    candidates = iter([*[None] * 15, _result("a"), _result("b")])
+    assert [result.id for result in adapting.usable(candidates, 2)] == ["a"]
+    with pytest.raises(errors.KnowledgeInvalidResponseError):
+        adapting.usable([*[None] * 16, _result("a")], 2)
+
+
+@pytest.mark.parametrize("records", [[], (), [1], (None,)])
+def test_a_list_or_tuple_of_records_stays_as_it_is(records: Any) -> None:
+    """Empty or not, and whatever the records are."""
+    assert adapting.records_of(records, "Acme") is records
+
+
+@pytest.mark.parametrize("answer", [None, "", "hunter2", b"", {}, {"hunter2": 1}, 0, set(), iter([])])
+def test_what_is_no_list_of_records_is_a_failure(answer: Any) -> None:
+    """Clause 5.10: some of it can be gone through, and would look like an empty answer."""
+    with pytest.raises(errors.KnowledgeInvalidResponseError, match=r"^wanted a list of records from Acme") as caught:
+        adapting.records_of(answer, "Acme")
+    assert "hunter2" not in str(caught.value)

@@ -5,10 +5,11 @@ import gc
 import threading
 import time
 import weakref
+from typing import Any
 
 import pytest
 
-from knowledge_provider.cancel import CancelSignal
+from knowledge_provider.cancel import CancelSignal, read_seconds
 
 
 class Clock:
@@ -198,3 +199,54 @@ def test_a_waiter_cancelled_at_the_same_moment_is_simply_cancelled() -> None:
 
     assert asyncio.run(scene())
     assert complaints == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (float("nan"), ValueError),
+        (10**400, ValueError),
+        (-(10**400), ValueError),
+        (True, TypeError),
+        ("5", TypeError),
+        ([], TypeError),
+    ],
+    ids=lambda it: f"{it}"[:8],
+)
+def test_a_deadline_that_is_none_is_refused_when_the_signal_is_made(wrong: Any, error: type[Exception]) -> None:
+    """And not in the middle of a search; NaN would never pass."""
+    with pytest.raises(error, match="deadline must be a number"):
+        CancelSignal(deadline=wrong)
+
+
+@pytest.mark.parametrize(
+    ("deadline", "remaining"), [(float("inf"), float("inf")), (float("-inf"), 0.0), (-5, 0.0), (105, 5.0)]
+)
+def test_any_number_that_can_be_compared_is_a_deadline(deadline: float, remaining: float) -> None:
+    """The infinities are "never" and "already passed"."""
+    assert CancelSignal(deadline=deadline, clock=Clock()).remaining() == remaining
+
+
+@pytest.mark.parametrize(("timeout", "seconds"), [(5, 5.0), (0.2, 0.2), (1e-300, 1e-300)])
+def test_seconds_are_read_as_a_float(timeout: float, seconds: float) -> None:
+    """Whatever kind of number they are."""
+    read = read_seconds(timeout)
+    assert (read, type(read)) == (seconds, float)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "error"),
+    [
+        (0, ValueError),
+        (-1, ValueError),
+        (float("inf"), TypeError),
+        (10**400, TypeError),
+        (True, TypeError),
+        ("5", TypeError),
+    ],
+    ids=lambda it: f"{it}"[:8],
+)
+def test_seconds_that_cannot_be_waited_are_refused(timeout: object, error: type[Exception]) -> None:
+    """No time, no end, and no number."""
+    with pytest.raises(error, match="timeout must be"):
+        read_seconds(timeout)

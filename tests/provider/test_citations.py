@@ -56,6 +56,28 @@ def test_another_turn_starts_again() -> None:
     assert search(CitationLedger(), other).citations[0].id == search(None, other).citations[0].id == "source_1"
 
 
+def test_a_turn_keeps_the_links_that_it_cited_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clause 8.9: bounded; the least recently cited go first, and no number is given twice."""
+    monkeypatch.setattr("knowledge_provider.citations._LINKS_MAX", 3)
+    ledger = CitationLedger()
+
+    def ids(names: str) -> list[str]:
+        found = [passage(name, f"https://example.com/{name}") for name in names]
+        return [citation.id for each in found for citation in search(ledger, each).citations]
+
+    assert ids("abcad") == ["source_1", "source_2", "source_3", "source_1", "source_4"]
+    assert ids("acdb") == ["source_1", "source_3", "source_4", "source_5"]
+
+
+def test_a_turn_that_never_ends_does_not_grow_for_ever() -> None:
+    """4,096 links, and not one more."""
+    ledger, source = CitationLedger(), Source()
+    cited = [ledger.cite(f"https://example.com/{at}", source=source, content="x").id for at in range(5000)]
+    again = [ledger.cite(f"https://example.com/{at}", source=source, content="x").id for at in range(904, 5000)]
+    assert again == cited[904:]
+    assert ledger.cite("https://example.com/903", source=source, content="x").id == "source_5001"
+
+
 def test_only_results_with_a_kept_uri_are_cited() -> None:
     """N7 and N10: neither a dropped duplicate nor a private place takes an id."""
     outcome = search(

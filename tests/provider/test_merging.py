@@ -14,12 +14,13 @@ from knowledge_provider.errors import (
     KnowledgeFiltersUnsupportedError,
     KnowledgeInvalidResponseError,
     KnowledgeRateLimitedError,
+    KnowledgeSourcesIncompleteError,
     KnowledgeTimeoutError,
     KnowledgeUnauthorizedError,
 )
 from knowledge_provider.merging import Answer, merge, read_answer
 from knowledge_provider.normalize import normalize_response
-from knowledge_provider.outcome import Outcome
+from knowledge_provider.outcome import Outcome, SourceReport
 from knowledge_provider.provider_calls import Ending
 from knowledge_provider.text import short_text
 
@@ -135,6 +136,83 @@ def test_only_the_allowed_hosts_pass_the_uri_policy() -> None:
     assert "uri" not in read_answer("a", linked, top_k=5).results[0]["source"]
     allowed = read_answer("a", linked, top_k=5, allow_hosts=("wiki.corp",))
     assert allowed.results[0]["source"]["uri"] == "https://wiki.corp/x"
+
+
+def test_contents_have_as_many_characters_as_they_may() -> None:
+    """Rule N6: a host behind it cannot give back what was left out."""
+    long = Ending([{"id": "1", "content": "x" * 9000}])
+    assert len(read_answer("a", long, top_k=5).results[0]["content"]) == limits.CONTENT_MAX
+    assert len(read_answer("a", long, top_k=5, max_content_chars=8000).results[0]["content"]) == 8000
+
+
+WIKI_DOWN: list[dict[str, Any]] = [
+    {"key": "wiki", "status": "failed", "reason": "timeout", "count": 0},
+    {"key": "shop", "status": "no_hit"},
+]
+INNER = [("in.wiki", "failed", "timeout", 0), ("in.shop", "no_hit", None, None)]
+
+
+def inner(answer: Answer) -> list[tuple[str, str, str | None, int | None]]:
+    return [(report.key, report.status, report.reason, report.count) for report in answer.inner]
+
+
+def test_what_a_child_reports_itself_is_passed_on() -> None:
+    """Clause 5.11: by the child's key, a dot and its own; its results count all the same."""
+    answer = read({"results": HIT, "sources": WIKI_DOWN}, child="in")
+    assert fared(answer) == ("hit", None, 1)
+    assert inner(answer) == INNER
+
+
+def test_an_empty_answer_that_reports_a_failure_is_a_failure() -> None:
+    """Clause 9.4: what was asked for may stand in what could not be asked, so the whole does not look complete."""
+    answer = read({"results": [], "sources": WIKI_DOWN}, child="in")
+    assert fared(answer) == ("failed", "error", 0)
+    assert isinstance(answer.error, KnowledgeSourcesIncompleteError)
+    assert inner(answer) == INNER
+    whole = read({"results": [], "sources": WIKI_DOWN[1:]}, child="in")
+    assert fared(whole) == ("no_hit", None, 0)
+    assert inner(whole) == INNER[1:]
+
+
+@pytest.mark.parametrize("kind", [KnowledgeAllSourcesFailedError, KnowledgeSourcesIncompleteError])
+def test_a_composite_inside_that_raises_says_who_failed(kind: type[Any]) -> None:
+    """Clause 5.11: its error has the reports."""
+    error = kind()
+    error.sources = tuple(SourceReport(**report) for report in WIKI_DOWN)
+    assert inner(raised(error, "in")) == INNER
+
+
+@pytest.mark.parametrize("sources", [None, 5, "wiki", [None, {}], {"wiki": "failed"}, iter([])])
+def test_reports_that_cannot_be_read_are_none(sources: Any) -> None:
+    """Clause 9.2: nor does an error of another kind report anything, whatever it calls its sources."""
+    error = KnowledgeSourcesIncompleteError()
+    error.sources = sources
+    assert inner(raised(error)) == []
+    assert fared(read({"results": [], "sources": sources})) == ("no_hit", None, 0)
+    other = ForeignError("knowledge_unavailable")
+    other.sources = WIKI_DOWN  # type: ignore[attr-defined]  # as a provider's own error has it
+    assert inner(raised(other)) == []
+
+
+def test_a_report_is_read_by_the_rules_and_holds_no_other_reason() -> None:
+    """Rule N13, and clause 9.3: a text of the child's own is no reason."""
+    held = {"key": "k" * 300, "status": " failed\n", "reason": "GET https://api.example.com/?key=hunter2", "count": -1}
+    answer = read({"results": [], "sources": [held, {"key": "no status"}]}, child="in")
+    assert inner(answer) == [("in." + "k" * 117, "failed", None, None)]
+    assert answer.report.status == "failed"
+
+
+def test_reports_of_children_come_behind_their_own_and_are_bounded() -> None:
+    """A host reads 64: every child's own, then what failed inside, then the rest."""
+    many = [{"key": f"s{number}", "status": "no_hit"} for number in range(100)]
+    answers = [
+        read({"results": HIT, "sources": many}, child="a"),
+        read({"results": HIT, "sources": WIKI_DOWN}, child="b"),
+    ]
+    keys = [report.key for report in merging.reports(answers)]
+    assert len(keys) == limits.SOURCE_REPORTS_MAX
+    assert keys[:4] == ["a", "b", "b.wiki", "a.s0"]
+    assert [entry["key"] for entry in merging.report_entries(answers)] == keys
 
 
 def test_a_child_gives_no_more_than_was_asked_for() -> None:

@@ -114,6 +114,31 @@ def test_trying_again_may_help_where_it_may_for_one(causes: list[BaseException],
     assert error.retryable is retryable
 
 
+def asking_to_wait(seconds: object, code: str = "knowledge_rate_limited") -> BaseException:
+    error = ForeignError(code)
+    error.retry_after = seconds  # type: ignore[attr-defined]  # as a provider's own error has it
+    return error
+
+
+@pytest.mark.parametrize(
+    ("causes", "seconds"),
+    [
+        ([asking_to_wait(7.0), asking_to_wait(30), OSError()], 30.0),
+        ([KnowledgeUnavailableError(retry_after=0.0)], 0.0),
+        ([asking_to_wait(10**400), asking_to_wait(1.0)], 1.0),
+        ([asking_to_wait(10**9)], merging.RETRY_AFTER_MAX),
+        ([asking_to_wait(float("nan")), asking_to_wait(-1), asking_to_wait("9"), asking_to_wait(True)], None),
+        ([asking_to_wait(5.0, code="vendor_code"), KnowledgeTimeoutError()], None),
+    ],
+)
+def test_the_longest_wait_that_a_child_asks_for_is_passed_on(causes: list[BaseException], seconds: Any) -> None:
+    """Clause 8.11: who asks again before it is over is refused again; a wait that no one would wait is cut to a day."""
+    for others in ([], [NONE]):
+        error = merging.failure([*map(raised, causes), *others], "composite")
+        assert error is not None
+        assert error.retry_after == seconds
+
+
 def test_an_error_that_fights_back_is_a_failure_like_another() -> None:
     """Clause 9.2: a group of errors asks each for its class; the answer of one does not end the whole."""
     error = merging.failure([raised(Shy())], "composite")
@@ -138,13 +163,17 @@ REFUSED = raised(KnowledgeFiltersUnsupportedError())
     [
         ([REFUSED], True),
         ([REFUSED, REFUSED], True),
+        ([REFUSED, LEFT_OUT], True),
+        ([LEFT_OUT, REFUSED, LEFT_OUT], True),
+        ([LEFT_OUT, LEFT_OUT], False),
         ([REFUSED, NONE], False),
-        ([REFUSED, LEFT_OUT], False),
+        ([REFUSED, HAS], False),
+        ([REFUSED, DOWN], False),
         ([], False),
     ],
 )
-def test_filters_that_every_child_refuses_are_refused(answers: list[Answer], refused: bool) -> None:
-    """Clause 3.5: nothing was searched, so nothing found would be a lie."""
+def test_refused_filters_are_refused_where_nothing_was_searched(answers: list[Answer], refused: bool) -> None:
+    """Clause 3.5: nothing found would be a lie, but where no child holds the bases."""
     error = merging.refusal(answers, "composite")
     assert (error is not None) is refused
     assert error is None or (error.code, error.provider_key) == ("knowledge_filters_unsupported", "composite")
@@ -153,7 +182,7 @@ def test_filters_that_every_child_refuses_are_refused(answers: list[Answer], ref
 def test_a_report_is_what_a_response_says_of_it() -> None:
     """Clause 5.11: plain, and read back as it was."""
     answers = [HAS, raised(OSError(), "b"), read([], child="c")]
-    entries = [merging.report_entry(answer) for answer in answers]
+    entries = merging.report_entries(answers)
     assert entries == [
         {"key": "a", "status": "hit", "count": 1},
         {"key": "b", "status": "failed", "reason": "error", "count": 0},

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.checks.composite_children import REQUEST, finding
+from knowledge_conformance.checks.composite_children import REQUEST, finding, require_passages
 from knowledge_conformance.composite_subject import CompositeSubject, came, reports
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.plain import copied, plain
@@ -21,6 +21,9 @@ from knowledge_provider.errors import (
 _REASONS: Final = ("timeout", "error", "invalid_response", "unauthorized", "not_registered")
 _STATUSES: Final = ("hit", "no_hit", "ignored", "failed")
 _CANARY: Final = "canary-7d1f"
+# More than a batch or a list of the usual sizes holds, and fewer than the reports that a host reads.
+_MANY: Final = 40
+_MANY_SECONDS: Final = 2.0
 _DOWN: Final = f"GET https://api.example.com/?key={_CANARY} failed"
 
 
@@ -82,6 +85,21 @@ async def each_child_has_a_status(subject: CompositeSubject) -> None:
         subject.observe()
     if len(found) != len(_EXPECTED):
         raise _unreported(f"a report of each of {len(_EXPECTED)} children", f"{len(found)} reports")
+    await _many_are_reported(subject)
+
+
+async def _many_are_reported(subject: CompositeSubject) -> None:
+    """However many there are, up to what a host reads; the last of them is the one that found something."""
+    keys = [f"child-{number}" for number in range(_MANY)]
+    children = {key: finding(key, *["one"] * (key == keys[-1])) for key in keys}
+    async with subject.composed(children, deadline=_MANY_SECONDS) as composite:
+        exchange = await composite.answer(REQUEST)
+    reported = [copied(report.get("key")) for report in reports(exchange)]
+    unreported = [key for key in keys if key not in reported]
+    if unreported:
+        raise _unreported(f"a report of each of {_MANY} children", f"none of {unreported[0]}")
+    require_passages(exchange, ("one",), hint="ask every child, however many there are")
+    subject.observe(_MANY)
 
 
 def _require_report(key: str, report: dict[str, Any], wanted: _Wanted) -> None:
@@ -164,8 +182,8 @@ async def nothing_found_is_an_answer(subject: CompositeSubject) -> None:
     subject.observe()
 
 
-# Clause 3.2
-@check("KP-920", clause="3.2", level=Level.SHOULD)
+# Clause 9.3
+@check("KP-920", clause="9.3", level=Level.SHOULD)
 async def a_refusal_is_not_a_failure(subject: CompositeSubject) -> None:
     """A child that refuses a knowledge base which it does not hold has not failed.
 

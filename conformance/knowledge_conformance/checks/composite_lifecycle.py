@@ -1,4 +1,4 @@
-"""Clauses 2.1 to 2.3 for what stands over several providers: health, closing, and what is left. Judges no answer."""
+"""Clauses 2.1 to 2.4 for what stands over several providers: health, closing, and what is left. Judges no answer."""
 
 import asyncio
 from typing import Any, Final
@@ -7,8 +7,16 @@ from pydantic import ValidationError
 
 from knowledge_conformance.calls import Ending
 from knowledge_conformance.check import Check, Hang, Inapplicable, Level, Violation, check
-from knowledge_conformance.checks.composite_children import REQUEST, Closeless, Working, all_set, finding
-from knowledge_conformance.composite_subject import CompositeSubject
+from knowledge_conformance.checks.composite_children import (
+    REQUEST,
+    Closeless,
+    Working,
+    all_set,
+    finding,
+    require_passages,
+)
+from knowledge_conformance.checks.composite_loops import in_own_loop
+from knowledge_conformance.composite_subject import Composite, CompositeSubject, came
 from knowledge_conformance.plain import model_fields
 from knowledge_conformance.render import show, show_error
 from knowledge_fakes.scripted import HeldProvider, ScriptedProvider
@@ -100,6 +108,55 @@ def _unclosed(wanted: str, saw: str) -> Violation:
     return Violation(wanted=wanted, saw=saw, hint=hint)
 
 
+# Clause 2.2
+@check("KP-930", clause="2.2", level=Level.SHOULD)
+async def a_closed_composite_does_not_look_empty(subject: CompositeSubject) -> None:
+    """A search after close() raises, or works again; it never answers as if nothing was found.
+
+    A host that closes while a turn is still under way would tell the user that there is nothing about their question.
+    """
+    composite = await subject.compose({"first": finding("first", "one"), "second": finding("second", "two")})
+    if not composite.can_close:
+        raise Inapplicable("the composite has no close: nobody can search after it")
+    await composite.close()
+    exchange = await composite.ask(REQUEST)
+    if exchange.error is None and not exchange.count:
+        raise Violation(
+            wanted="an exception, or the results of the children",
+            saw=f"{came(exchange)} after close()",
+            hint="raise KnowledgeUnavailableError in a closed composite: it cannot tell whether there is an answer",
+        )
+    subject.observe()
+
+
+# Clause 2.4
+@check("KP-931", clause="2.4", level=Level.SHOULD)
+async def a_second_loop_will_do(subject: CompositeSubject) -> None:
+    """A composite works on a second event loop after the first one has ended.
+
+    Who calls asyncio.run once for each question, in a script or a worker, has another loop each time. A lock or a task
+    that is kept from the first is of no use on the next.
+    """
+    made: list[Composite] = []
+
+    async def first() -> None:
+        made.append(await subject.compose({"first": finding("first", "one")}))
+        await _finds(made[0])
+
+    async def second() -> None:
+        await _finds(made[0])
+        await made[0].close()
+
+    await in_own_loop(first, where="on a first event loop")
+    await in_own_loop(second, where="on a second event loop")
+    subject.observe()
+
+
+async def _finds(composite: Composite) -> None:
+    hint = "keep no lock, queue, task or client between calls, or one for each loop"
+    require_passages(await composite.answer(REQUEST), ("one",), hint=hint)
+
+
 # Clause 2.3
 @check("KP-916", clause="2.3", level=Level.MUST)
 async def nothing_is_left_after_closing(subject: CompositeSubject) -> None:
@@ -125,5 +182,7 @@ async def nothing_is_left_after_closing(subject: CompositeSubject) -> None:
 CHECKS: Final[tuple[Check, ...]] = (
     health_survives_every_child,
     close_reaches_every_child,
+    a_closed_composite_does_not_look_empty,
+    a_second_loop_will_do,
     nothing_is_left_after_closing,
 )

@@ -1,4 +1,4 @@
-"""Clauses 4.2, 7.5, 3.5 and 9.2: what each child is asked, and that calls and children do not meddle with others."""
+"""Clauses 3.5, 4.2, 4.3, 7.5 and 9.2: what each child is asked, and that calls and children keep to themselves."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from knowledge_fakes.scripted import ScriptedProvider, SyncScriptedProvider
 from knowledge_provider import RetrievalContext, RetrievalRequest, error_code
 
 _SECONDS: Final = 2.0
+_MOMENT_SECONDS: Final = 0.05
 _CALLERS: Final = 3
 _FILTERED: Final = RetrievalRequest(query="release policy", filters={"language": "en"})
 _FILTERS: Final = {"filters": True}
@@ -114,6 +115,53 @@ async def _echo(request: RetrievalRequest, _context: RetrievalContext) -> Any:
     return {"results": [{"id": request.query, "content": request.query}]}
 
 
+# Clause 4.3
+@check("KP-929", clause="4.3", level=Level.MUST)
+async def no_answer_is_somebody_elses(subject: CompositeSubject) -> None:
+    """The same question of another owner, or with other bases or filters, gets an answer of its own.
+
+    A composite that remembers answers by the question, or lets calls share one that is under way, hands one owner's
+    content to another. So does one that does so by a part of the request.
+    """
+    children = {key: ScriptedProvider([_reveal], key=key, capabilities=_FILTERS) for key in ("first", "second")}
+    async with subject.composed(children, deadline=_SECONDS) as composite:
+        one_by_one = [await composite.answer(*call) for call in _alike()]
+    # A composite that remembers nothing yet.
+    async with subject.composed(children, deadline=_SECONDS) as composite:
+        at_once = await asyncio.gather(*(composite.answer(*call) for call in _alike()))
+    for exchange in (*one_by_one, *at_once):
+        wanted = _revealed(exchange.request, exchange.context)
+        others = [content for content in contents(exchange) if content != wanted]
+        if others or not exchange.count:
+            raise Violation(
+                wanted=f"results for {wanted}",
+                saw=f"a result for {show(others[0])}" if others else came(exchange),
+                hint="remember and share no answer, or only by the owner and the whole request",
+                where=str(exchange),
+            )
+        subject.observe()
+
+
+def _alike() -> list[_Call]:
+    asked = RetrievalRequest(query="release policy")
+    restricted = asked.model_copy(update={"knowledge_base_ids": ("engineering",)})
+    filtered = asked.model_copy(update={"filters": {"language": "en"}})
+    return [
+        *(_Call(asked, new_context(owner_id=owner)) for owner in ("alice", "bob")),
+        *(_Call(request, new_context(owner_id="alice")) for request in (restricted, filtered)),
+    ]
+
+
+def _revealed(request: RetrievalRequest, context: RetrievalContext) -> str:
+    return f"{context.owner_id}, bases {[*request.knowledge_base_ids]}, filters {sorted(request.filters)}"
+
+
+async def _reveal(request: RetrievalRequest, context: RetrievalContext) -> Any:
+    # Long enough for the other calls to come.
+    await asyncio.sleep(_MOMENT_SECONDS)
+    return {"results": [{"id": "same", "content": _revealed(request, context)}]}
+
+
 # Clause 3.5
 @check("KP-919", clause="3.5", level=Level.SHOULD)
 async def filters_are_refused_unless_all_can(subject: CompositeSubject) -> None:
@@ -199,6 +247,7 @@ def _changed(wanted: str, what: str) -> Violation:
 CHECKS: Final[tuple[Check, ...]] = (
     every_child_is_asked_the_same,
     answers_are_not_mixed_up,
+    no_answer_is_somebody_elses,
     filters_are_refused_unless_all_can,
     a_child_changes_nothing_for_others,
 )

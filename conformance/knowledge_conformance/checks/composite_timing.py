@@ -28,6 +28,9 @@ from knowledge_provider import CancelSignal, RetrievalContext
 _CALLER_SECONDS: Final = 0.5
 _LONG_SECONDS: Final = 10.0
 
+# More than a pool of threads, a semaphore or a batch of the usual sizes lets through at a time.
+_MANY: Final = 40
+
 _WAITING: Final = "wait for all children at once, and for each until its own deadline"
 
 
@@ -36,16 +39,18 @@ _WAITING: Final = "wait for all children at once, and for each until its own dea
 async def children_are_asked_together(subject: CompositeSubject) -> None:
     """Children are asked at the same time, synchronous ones too.
 
-    The whole takes as long as the slowest, not the sum: asked one after another, three slow sources make a voice agent
-    silent. A synchronous child that is called on the event loop holds up all the others, and the host.
+    The whole takes as long as the slowest, not the sum: asked one after another, or a few at a time, slow sources make
+    a voice agent silent. A synchronous child that is called on the event loop holds up all the others, and the host.
     """
-    meeting = Meeting(4)
-    children = {
+    meeting = Meeting(_MANY)
+    children: dict[str, Any] = {
         "first": ScriptedProvider([meeting.wait], key="first"),
         "second": SyncScriptedProvider([meeting.wait_in_thread], key="second"),
         "third": ScriptedProvider([meeting.wait], key="third"),
         "fourth": SyncScriptedProvider([meeting.wait_in_thread], key="fourth"),
     }
+    rest = [f"child-{number}" for number in range(len(children), _MANY)]
+    children |= {key: ScriptedProvider([meeting.wait], key=key) for key in rest}
     async with subject.composed(children, deadline=2 * PATIENCE_SECONDS) as composite:
         await composite.ask(REQUEST)
     if meeting.together < len(children):

@@ -15,6 +15,7 @@ from knowledge_fakes.composite_faults import (  # noqa: F401 - each declares its
     _lifecycle,
     _merging,
     _naming,
+    _remembering,
 )
 from knowledge_fakes.composite_faults._fault import DECLARED, CompositeFault
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
+from itertools import islice
 from typing import Any
 
 from knowledge_fakes._plain_calls import Ending
@@ -29,7 +30,11 @@ class NaiveGather:
 
     async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
         answers = await asyncio.gather(*(child.retrieve(request, context) for child in self.children))
-        return {"results": [row for answer in answers for row in answer["results"]]}
+        return {"results": [row for answer in answers for row in _rows(answer)]}
+
+
+def _rows(answer: Any) -> Any:
+    return answer["results"] if isinstance(answer, dict) else answer
 
 
 # Clause 9.1: when they are asked, and how long they are waited for.
@@ -44,6 +49,31 @@ class AskedOneAfterAnother(PlainComposite):
         for key, call in calls.items():
             found |= await super().wait({key: call}, seconds)
         return found
+
+
+@fault("KP-901", fragment="4 at the same time")
+class FourAtOnce(PlainComposite):
+    """At most four children are asked at a time, so the whole takes the sum of the slowest of each four."""
+
+    async def wait(self, calls: Calls, seconds: float) -> dict[str, Ending]:
+        found: dict[str, Ending] = {}
+        waiting = iter(calls.items())
+        while some := dict(islice(waiting, 4)):
+            found |= await super().wait(some, seconds)
+        return found
+
+
+@fault("KP-901", "KP-906", fragment="20 at the same time")
+class FirstTwentyChildren(PlainComposite):
+    """Only the first twenty children are asked, and the others seem not to be there."""
+
+    async def ask_all(self, request: RetrievalRequest, context: RetrievalContext) -> dict[str, Ending]:
+        everyone = self.children
+        self.children = dict(islice(everyone.items(), 20))
+        try:
+            return await super().ask_all(request, context)
+        finally:
+            self.children = everyone
 
 
 @fault("KP-901", fragment="at the same time")
@@ -164,7 +194,7 @@ class SignalReadTooLate(PlainComposite):
 # Clauses 4.2, 7.5 and 9.2: what they are asked, and for whom.
 
 
-@fault("KP-928", fragment="a result to")
+@fault("KP-928", "KP-929", fragment="a result to")
 class CollectedOnTheComposite(PlainComposite):
     """What children answer is collected on the composite, which calls at the same time fill together."""
 
@@ -175,7 +205,7 @@ class CollectedOnTheComposite(PlainComposite):
         return self.endings
 
 
-@fault("KP-913", fragment="of 'service-account'")
+@fault("KP-913", "KP-929", fragment="of 'service-account'")
 class ServiceAccount(PlainComposite):
     """Every child is asked as the composite's own service account, which may see everything."""
 
@@ -191,7 +221,7 @@ class ContextMadeAnew(PlainComposite):
         return RetrievalContext(owner_id=context.owner_id, signal=super().context_of(context).signal)
 
 
-@fault("KP-913", "KP-917", fragment="of 'owner_id-1'")
+@fault("KP-913", "KP-917", "KP-929", fragment="of 'owner_id-1'")
 class LastCallersContext(PlainComposite):
     """The context is kept on the composite while its children are called, so the last caller's is everyone's."""
 
@@ -201,7 +231,7 @@ class LastCallersContext(PlainComposite):
         return await super().ask(key, request, self.context)
 
 
-@fault("KP-913", fragment="knowledge_base_ids=")
+@fault("KP-913", "KP-929", fragment="knowledge_base_ids=")
 class BasesForgotten(PlainComposite):
     """Children get a request made anew from the query, without the bases that it is restricted to."""
 

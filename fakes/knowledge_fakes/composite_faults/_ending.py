@@ -29,6 +29,15 @@ class OnlyHitsReported(PlainComposite):
         return {**answer, "sources": [report for report in answer["sources"] if report["count"]]}
 
 
+@fault("KP-906", fragment="none of child-32")
+class ReportsCut(PlainComposite):
+    """The list of reports ends at 32, so that it fits a line of the log."""
+
+    def answer(self, answers: Mapping[str, Answer], request: RetrievalRequest) -> Any:
+        answer = super().answer(answers, request)
+        return {**answer, "sources": answer["sources"][:32]}
+
+
 @fault("KP-906", fragment="the count 2 of hit")
 class CountsWithoutMeaning(PlainComposite):
     """The count of a report is that of the answers of a child, not of its results."""

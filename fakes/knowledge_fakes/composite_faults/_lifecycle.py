@@ -5,7 +5,7 @@ from typing import Any
 
 from knowledge_fakes.composite_faults._fault import fault
 from knowledge_fakes.plain_composite import PlainComposite
-from knowledge_provider import CancelSignal
+from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 
 
 @fault("KP-922", fragment="raised ConnectionError")
@@ -72,3 +72,33 @@ class CloseForgets(PlainComposite):
 
     async def close(self) -> None:
         pass
+
+
+# Clauses 2.2 and 2.4: a search later, and elsewhere.
+
+
+@fault("KP-930", fragment="0 results after close()")
+class ClosedIsEmpty(PlainComposite):
+    """A closed composite answers that there is nothing, so that nobody sees an exception at the end."""
+
+    is_closed = False
+
+    async def close(self) -> None:
+        await super().close()
+        self.is_closed = True
+
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        return {"results": [], "sources": []} if self.is_closed else await super().retrieve(request, context)
+
+
+@fault("KP-931", fragment="attached to a different loop")
+class TwoLoops(PlainComposite):
+    """What the first call makes belongs to its event loop, and every later call needs it."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        self.loop = self.loop or asyncio.get_running_loop()
+        if self.loop is not asyncio.get_running_loop():
+            raise RuntimeError("attached to a different loop")
+        return await super().retrieve(request, context)
