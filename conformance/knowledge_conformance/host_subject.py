@@ -29,6 +29,8 @@ SLACK: Final = 1.0
 CLOSING_SECONDS: Final = 1.0
 """How long a host gets to close when a check is over; what its closing means is another check's business."""
 
+_BY_NAME: Final = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY})
+
 Found = TypeVar("Found")
 
 
@@ -42,12 +44,12 @@ class HostSubject(Watched):
         self._factory = factory
 
     def takes(self, option: str) -> bool:
-        """Whether the factory takes a keyword argument of this name."""
+        """Whether the factory has a parameter of this name; ``**options`` may go to a host that refuses it."""
         try:
             parameters = inspect.signature(self._factory).parameters.values()
         except (TypeError, ValueError):  # a builtin, or an object that hides its signature
             return False
-        return any(each.name == option or each.kind is each.VAR_KEYWORD for each in parameters)
+        return any(each.name == option and each.kind in _BY_NAME for each in parameters)
 
     def context(self, **changes: Any) -> RetrievalContext:
         """A fresh trusted context with its own signal; ``changes`` replace its fields, also by what no model allows."""
@@ -134,6 +136,15 @@ class DrivenHost:
         shown, _ = self._search(query, context, given)
         return answered(await self.attempt(query, context=context, **given), shown)
 
+    async def attempt_each_way(
+        self, arguments: Mapping[str, Any], context: RetrievalContext | None = None
+    ) -> AsyncIterator[tuple[str, Ending]]:
+        """How ``search`` ends and then ``call_tool``, asked the same, each with the call that it was."""
+        ending = await self.attempt(context=context, **arguments)
+        yield self._subject.shown or "", ending
+        ending = await self.attempt_tool(dict(arguments), context)
+        yield self._subject.shown or "", ending
+
     def begin(self, query: Any = QUERY, *, context: RetrievalContext | None = None) -> "asyncio.Task[Any]":
         """``search`` as a task that a check can cancel; its result is the value, or ``calls.Raised``."""
         shown, search = self._search(query, context, {})
@@ -170,8 +181,14 @@ class DrivenHost:
         return ending.value
 
     async def disclosed(self) -> list[str] | None:
-        """The knowledge bases that the host's tool names, or None where it names none."""
-        return bases_in(await self.told("tool_definition"))
+        """The knowledge bases that the host's tool names, or None where it names none, or there is no tool."""
+        return bases_in(await self.told("tool_definition")) if self._has("tool_definition") else None
+
+    def _has(self, name: str) -> bool:
+        try:
+            return hasattr(self._host, name)
+        except BaseException:  # a property that raises is there, and the finding of whoever reads it
+            return True
 
     def _search(
         self, query: Any, context: RetrievalContext | None, given: Mapping[str, Any]

@@ -22,7 +22,10 @@ BY_ID = {check.id: check for check in CHECKS}
 TRIPPED = {*BROKEN, CheckOutcome.ADVISORY}
 HOLDS = {CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE}
 # Some wait for deadlines and take next to no processor. They wait in threads while those run that only calculate.
-WAITING = {"KP-809", "KP-810", "KP-811", "KP-833", "KP-834", "KP-837", "KP-839", "KP-847", "KP-850"}
+WAITING = {
+    *("KP-809", "KP-810", "KP-811", "KP-833", "KP-834", "KP-837", "KP-839", "KP-847", "KP-850"),
+    *("KP-855", "KP-856", "KP-857", "KP-862", "KP-863"),
+}
 BUSY = {"KP-814", "KP-815", "KP-816", "KP-840", "KP-841"}
 
 

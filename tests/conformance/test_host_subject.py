@@ -50,7 +50,8 @@ def test_a_foreign_host_needs_a_dozen_lines() -> None:
     results = results_of(Shim)
     assert tripped(results).keys() == {"KP-802", "KP-825", "KP-851"}
     assert "capabilities" in str(results["KP-802"].where)
-    assert {result.id for result in results.values() if result.outcome not in HOLDS} == {*tripped(results), "KP-850"}
+    blocked = {"KP-850", "KP-860"}
+    assert {result.id for result in results.values() if result.outcome not in HOLDS} == {*tripped(results), *blocked}
 
 
 def test_an_asynchronous_factory_makes_a_host() -> None:
@@ -176,15 +177,51 @@ def test_what_is_no_outcome_is_a_finding(answer: object) -> None:
 
 
 def test_options_are_seen_by_the_signature() -> None:
-    """A factory may take knowledge_bases, or anything; one whose signature cannot be read takes nothing more."""
+    """A factory may take knowledge_bases; what hands on whatever it is given, or hides its signature, is not asked.
+
+    Behind ``**options`` there may be a host that refuses them, which would be blamed for the kit's guess.
+    """
 
     def anything(provider: object, **options: object) -> None:
         raise NotImplementedError
 
     assert subject_of(PlainHost).takes("knowledge_bases")
     assert not subject_of(Shim).takes("knowledge_bases")
-    assert subject_of(anything).takes("turns")
+    assert not subject_of(anything).takes("turns")
+    assert not subject_of(anything).takes("options")
     assert not subject_of(type("Hidden", (), {"__call__": print, "__signature__": 5})()).takes("turns")
+
+
+def test_without_a_tool_nothing_is_disclosed() -> None:
+    """The tool has checks of its own; those about bases are not in its place."""
+
+    class Toolless(Stuck):
+        pass
+
+    class Broken(Stuck):
+        @property
+        def tool_definition(self) -> None:
+            raise ValueError("the tool is broken")
+
+    async def disclosed(factory: Callable[..., Any]) -> list[str] | None:
+        async with subject_of(factory).host(ScriptedProvider()) as host:
+            return await host.disclosed()
+
+    assert asyncio.run(disclosed(Toolless)) is None
+    with pytest.raises(Violation, match="the tool is broken"):
+        asyncio.run(disclosed(Broken))
+
+
+def test_each_way_of_asking_is_shown_as_it_is() -> None:
+    """A finding about ``search`` names that call, also where ``call_tool`` is asked the same afterwards."""
+
+    async def shown() -> list[str]:
+        async with subject_of(PlainHost).host(ScriptedProvider()) as host:
+            return [where async for where, _ in host.attempt_each_way({"query": "x", "knowledge_base_ids": ["a"]})]
+
+    search, tool = asyncio.run(shown())
+    assert search == "host.search('x', knowledge_base_ids=['a'], context=…)"
+    assert tool.startswith("host.call_tool({'query': 'x', 'knowledge_base_ids': ['a']}")
 
 
 @pytest.mark.parametrize("name", ["parameters", "input_schema", "inputSchema"])

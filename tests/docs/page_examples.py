@@ -23,9 +23,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 from markdown_pages import Block, blocks, read_yaml, workflow_steps
 
 from knowledge_conformance.settings import parse_settings
+
+# A page is read on a quiet machine; its tests are run beside others, where generating may seem slow.
+hypothesis.settings.register_profile("page", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 
 _PROMPT = "$ "
 _ANY = "…"
@@ -46,11 +50,16 @@ class Reader:
 
     def follow(self) -> None:
         """Do what the page says; raises ``AssertionError`` where the page is wrong."""
-        for block in blocks(self._page):
-            if block.file is not None:
-                self._save(block.file, block.text)
-            else:
-                self._try(block)
+        usual = hypothesis.settings.get_current_profile_name()
+        hypothesis.settings.load_profile("page")
+        try:
+            for block in blocks(self._page):
+                if block.file is not None:
+                    self._save(block.file, block.text)
+                else:
+                    self._try(block)
+        finally:
+            hypothesis.settings.load_profile(usual)
 
     def _save(self, name: str, text: str) -> None:
         place = self._folder / name

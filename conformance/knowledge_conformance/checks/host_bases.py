@@ -119,14 +119,14 @@ async def _only(host: DrivenHost, provider: ScriptedProvider, disclosed: Sequenc
 
 async def _nothing(host: DrivenHost, provider: ScriptedProvider, bases: list[str]) -> None:
     before = len(provider.calls)
-    tool = {"query": QUERY, "knowledge_base_ids": bases}
-    for ending in (await host.attempt(knowledge_base_ids=bases), await host.attempt_tool(tool)):
-        found = ending.error is None and not is_not_found(read_outcome(ending.value, "search"))
+    async for where, ending in host.attempt_each_way({"query": QUERY, "knowledge_base_ids": bases}):
+        found = ending.error is None and not is_not_found(read_outcome(ending.value, where))
         if found or ending.error is not None or len(provider.calls) > before:
             raise Violation(
                 wanted="the outcome not_found, and no call of the provider",
                 saw=f"{'an exception' if ending.error else 'an outcome'} after {len(provider.calls) - before} calls",
                 hint="when bases were asked for and none of them is disclosed, answer not_found at once",
+                where=where,
             )
 
 

@@ -17,7 +17,6 @@ _AT_ONCE: Final = 8
 _ANOTHER: Final[tuple[dict[str, str], ...]] = (
     {"turn_id": "another turn"},
     {"session_id": "another session"},
-    {"owner_id": "another owner"},
 )
 
 
@@ -102,14 +101,29 @@ def _later(answer: Sequence[object]) -> Any:
 # Clause 8.9
 @check("KP-818", clause="8.9", level=Level.MUST, needs=("KP-817",))
 async def another_turn_starts_again(subject: HostSubject) -> None:
-    """Another turn, another session, another owner: citations start again, and know nothing of the first.
+    """Another turn, or another session's with the same id: citations start again, and know nothing of the first.
 
-    A title that one user's search has seen must not be shown to another, whose turn has the same number.
+    Turns are counted from one in each session, so the id of a turn alone is not one turn.
     """
+    await _starts_again(subject, _ANOTHER)
+
+
+# Clause 8.9
+@check("KP-865", clause="8.9", level=Level.SHOULD, needs=("KP-818",))
+async def another_owner_starts_again(subject: HostSubject) -> None:
+    """Another owner's citations start again, also when session and turn have the same ids.
+
+    Such ids collide where each client counts for itself, and a title that one owner's search has seen must not reach
+    another. The contract names session and turn alone, so a host may trust that they are unique.
+    """
+    await _starts_again(subject, ({"owner_id": "another owner"},))
+
+
+async def _starts_again(subject: HostSubject, others: Sequence[Mapping[str, str]]) -> None:
     provider = ScriptedProvider([[_page("z"), _page("a", title="Of one"), _page("b")], [_page("a", title="Of two")]])
     async with subject.host(provider) as host:
         await host.search()
-        for other in _ANOTHER:
+        for other in others:
             outcome = await host.search(context=subject.context(**other))
             _is_cited(outcome, {"a": "source_1"})
             titles = [citation.get("title") for citation in entries(outcome, "citations")]
@@ -177,5 +191,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     citations_hold_for_the_turn,
     searches_at_once_share_the_turn,
     another_turn_starts_again,
+    another_owner_starts_again,
     turns_are_forgotten,
 )

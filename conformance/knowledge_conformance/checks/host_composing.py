@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from knowledge_conformance.audit import watch_writes
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.host_subject import DrivenHost, HostSubject
+from knowledge_conformance.host_subject import QUERY, DrivenHost, HostSubject
 from knowledge_conformance.outcomes import entries
 from knowledge_conformance.render import show, show_error
 from knowledge_fakes.scripted import UNFIT, ScriptedProvider, SyncScriptedProvider
@@ -33,8 +33,8 @@ _NAMED: Final = {
 async def answers(subject: HostSubject) -> None:
     """A provider is composed, and its results come out of a search.
 
-    Of an ordinary provider, whose retrieve is an async def with two parameters of any names. What a host does not get
-    that far has to wait.
+    Of an ordinary provider, whose retrieve is an async def with two parameters of any names. Without this nothing else
+    about a host can be seen.
     """
     await _answers(subject, "an asynchronous provider", ScriptedProvider([[*RESULTS]]))
 
@@ -189,12 +189,13 @@ async def cannot_search_without_a_provider(subject: HostSubject) -> None:
     Not an empty answer: "there is nothing about that" is a statement about a corpus, and there is none.
     """
     async with subject.host(None) as host:
-        for ending in (await host.attempt(), await host.attempt_tool({"query": "release policy"})):
+        async for where, ending in host.attempt_each_way({"query": QUERY}):
             if ending.error is None or error_code(ending.error) != "knowledge_unconfigured":
                 raise Violation(
                     wanted="an exception with the code knowledge_unconfigured",
                     saw=show(ending.value) if ending.error is None else f"raised {show_error(ending.error)}",
                     hint="raise KnowledgeUnconfiguredError",
+                    where=where,
                 )
             subject.observe()
 

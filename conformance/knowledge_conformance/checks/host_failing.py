@@ -2,7 +2,7 @@
 
 import asyncio
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from knowledge_conformance.calls import Ending
@@ -10,7 +10,7 @@ from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.host_subject import DrivenHost, HostSubject
 from knowledge_conformance.outcomes import entries
 from knowledge_conformance.render import show, show_error
-from knowledge_fakes.scripted import RAISING, SECRET, ScriptedProvider, SyncScriptedProvider
+from knowledge_fakes.scripted import RAISING, SECRET, ScriptedProvider
 from knowledge_provider import (
     KnowledgeFailedError,
     KnowledgeRateLimitedError,
@@ -23,35 +23,36 @@ from knowledge_provider import (
 _KEY: Final = "failing-42"
 _ANSWER: Final = [{"id": "approvals", "content": "Releases are approved by two people."}]
 _REFUSALS: Final = frozenset(kind.code for kind in KnowledgeRequestError.__subclasses__())
+_LONG_TEXT: Final = 300
 _KEPT: Final = ("knowledge_filters_unsupported", "knowledge_base_unknown")
 
 # What ends a task, a generator or a process when it comes from the host's own side.
-_ENDINGS: Final = (
+ENDINGS: Final = (
     *("cancelled", "cancelled_with_a_text", "system_exit", "system_exit_0", "generator_exit", "stop_iteration"),
     *("stop_async_iteration", "abort", "base_exception", "group_with_a_cancellation", "group_with_an_exit"),
 )
-_TIMEOUTS: Final = (
+TIMEOUTS: Final = (
     *("timeout", "timeout_of_a_client", "timeout_of_asyncio", "knowledge_timeout", "code_of_a_time_out"),
 )
 
 
-def _ordinary() -> list[str]:
+def ordinary() -> list[str]:
     """The rest: what any library may raise. A refusal of the request is no failure (clause 3.2)."""
-    apart = {*_ENDINGS, *_TIMEOUTS}
+    apart = {*ENDINGS, *TIMEOUTS}
     return [name for name, make in RAISING.items() if name not in apart and error_code(make()) not in _REFUSALS]
 
 
 # Clause 8.11
-@check("KP-820", clause="8.11", level=Level.MUST, needs=("KP-835",))
+@check("KP-820", clause="8.11", level=Level.MUST, needs=("KP-854",))
 async def a_failure_is_told_by_code_and_key(subject: HostSubject) -> None:
     """A provider's failure is knowledge_provider_failed with the provider's key, and keeps its own text to itself.
 
     The text of a vendor's error holds URLs with keys, records and queries, and the message of an exception is logged,
     shown and spoken. It stays in __cause__, for whoever debugs.
     """
-    for name, ending in await _endings(subject, _ordinary()):
-        _told(name, ending)
-        _kept_apart(name, ending)
+    for name, ending in await endings(subject, ScriptedProvider, ordinary()):
+        told(name, ending)
+        kept_apart(name, ending)
         subject.observe()
 
 
@@ -63,8 +64,8 @@ async def a_failure_ends_nothing_else(subject: HostSubject) -> None:
     A provider's own CancelledError looks like the interruption of the turn, its SystemExit takes the agent down. The
     next search is answered as if nothing had been.
     """
-    for name, ending in await _endings(subject, _ENDINGS):
-        _told(name, ending)
+    for name, ending in await endings(subject, ScriptedProvider, ENDINGS):
+        told(name, ending)
         subject.observe()
 
 
@@ -75,8 +76,8 @@ async def a_time_out_of_its_own_is_a_failure(subject: HostSubject) -> None:
 
     Whoever reads "time-out" after ten milliseconds raises the deadline, and the socket of the back end stays broken.
     """
-    for name, ending in await _endings(subject, _TIMEOUTS):
-        _told(name, ending)
+    for name, ending in await endings(subject, ScriptedProvider, TIMEOUTS):
+        told(name, ending)
         subject.observe()
 
 
@@ -87,7 +88,7 @@ async def a_refusal_keeps_its_code(subject: HostSubject) -> None:
 
     Refusing is not failing. The caller can mend the request, and trying it again does not help.
     """
-    for code, ending in await _endings(subject, _KEPT):
+    for code, ending in await endings(subject, ScriptedProvider, _KEPT):
         if ending.error is None or error_code(ending.error) != code:
             raise Violation(
                 wanted=f"an exception with the code {code}",
@@ -122,15 +123,18 @@ async def a_failure_says_whether_to_try_again(subject: HostSubject) -> None:
             subject.observe()
 
 
-async def _endings(subject: HostSubject, names: Iterable[str]) -> list[tuple[str, Ending]]:
-    """How searches end over a provider that raises these, asynchronous and not; and that the next one is answered."""
-    asked, found = list(names), []
-    for kind in (ScriptedProvider, SyncScriptedProvider):
-        script = [RAISING[name]() for name in asked]
-        async with subject.host(kind([*script, _ANSWER], key=_KEY)) as host:
-            found += [(name, await host.attempt()) for name in asked]
-            await _still_answers(host)
+async def endings(subject: HostSubject, kind: Callable[..., object], names: Sequence[str]) -> list[tuple[str, Ending]]:
+    """How searches end over a provider of the kind that raises these by name; and that the next one is answered."""
+    script = [_raising(name) for name in names]
+    async with subject.host(kind([*script, _ANSWER], key=_KEY)) as host:
+        found = [(name, await host.attempt()) for name in names]
+        await _still_answers(host)
     return found
+
+
+def _raising(name: str) -> BaseException:
+    # A host may log what its provider raises, and the text of a megabyte would fill what a run keeps of its output.
+    return ValueError(f"{SECRET} " * _LONG_TEXT) if name == "text_without_an_end" else RAISING[name]()
 
 
 async def _still_answers(host: DrivenHost) -> None:
@@ -138,7 +142,8 @@ async def _still_answers(host: DrivenHost) -> None:
         raise Violation(wanted="the next search to be answered", saw="no results", hint="keep no state of a failure")
 
 
-def _told(name: str, ending: Ending) -> None:
+def told(name: str, ending: Ending) -> None:
+    """Raise ``Violation`` unless the search ended as a failure of this provider's."""
     error = ending.error
     named = error is not None and (getattr(error, "provider_key", None) == _KEY or _KEY in show_error(error))
     if error is None or error_code(error) != "knowledge_provider_failed" or not named:
@@ -150,7 +155,8 @@ def _told(name: str, ending: Ending) -> None:
         )
 
 
-def _kept_apart(name: str, ending: Ending) -> None:
+def kept_apart(name: str, ending: Ending) -> None:
+    """Raise ``Violation`` where the provider's own text shows, or its exception is lost."""
     if ending.error is None:
         return
     said = "".join(_own_text(ending.error))

@@ -20,26 +20,29 @@ _NONSENSE: Final[tuple[Any, ...]] = (None, "ready", {"status": "fine"}, {"status
 
 
 # Clause 8.12
-@check("KP-822", clause="8.12", level=Level.MUST, needs=("KP-827",))
+@check("KP-822", clause="8.12", level=Level.MUST, needs=("KP-854",))
 async def closes_the_provider_once(subject: HostSubject) -> None:
     """close() closes the provider, and once, however often and by however many it is called.
 
     A shutdown and a finally block both close. The second close of a pool that is closing breaks what still runs.
     """
-    for kind in (ScriptedProvider, SyncScriptedProvider):
-        provider = kind([_ANSWER], closing=None if kind is SyncScriptedProvider else _a_moment)
-        async with subject.host(provider) as host:
-            endings = [*await asyncio.gather(*(host.close() for _ in range(_CLOSERS))), await host.close()]
-        _ended_well(endings)
-        if provider.closed != 1:
-            raise Violation(
-                wanted="close() of the provider to be called once",
-                saw=f"{provider.closed} calls for {len(endings)} of the host's",
-                hint="keep the closing as one task, and let every caller wait for it",
-            )
-        subject.observe()
+    await is_closed_once(subject, ScriptedProvider([_ANSWER], closing=_a_moment))
     async with subject.host(_Endless()) as host:
         _ended_well([await host.close()])
+
+
+async def is_closed_once(subject: HostSubject, provider: ScriptedProvider | SyncScriptedProvider) -> None:
+    """Close a host several times, at once and again; raises ``Violation`` unless its provider was closed once."""
+    async with subject.host(provider) as host:
+        endings = [*await asyncio.gather(*(host.close() for _ in range(_CLOSERS))), await host.close()]
+    _ended_well(endings)
+    if provider.closed != 1:
+        raise Violation(
+            wanted="close() of the provider to be called once",
+            saw=f"{provider.closed} calls for {len(endings)} of the host's",
+            hint="keep the closing as one task, and let every caller wait for it",
+        )
+    subject.observe()
 
 
 async def _a_moment() -> None:
@@ -72,7 +75,7 @@ class _Endless:
 class _TakesNothing(_Endless):
     """A provider whose health takes no signal."""
 
-    def health(self) -> dict[str, str]:
+    async def health(self) -> dict[str, str]:
         return {"status": "degraded"}
 
 
@@ -117,20 +120,23 @@ async def closing_ends(subject: HostSubject) -> None:
 
 
 # Clause 2.1
-@check("KP-825", clause="2.1", level=Level.MUST, needs=("KP-827",))
+@check("KP-825", clause="2.1", level=Level.MUST, needs=("KP-854",))
 async def passes_health_on(subject: HostSubject) -> None:
     """health() of the host is that of its provider; ready without one, and unconfigured without a provider.
 
-    With or without a signal as its argument, synchronous or not. The message is foreign text: one line, and short.
+    With or without a signal as its argument. The message is foreign text: one line, and short.
     """
     message = "Index\n\nis being \u202ebuilt " + "x" * limits.HEALTH_MESSAGE_MAX
     cases: list[tuple[Any, str]] = [(None, "unconfigured"), (_Endless(), "ready"), (_TakesNothing(), "degraded")]
     for status in _STATUSES:
         answer = {"status": status, "message": message}
-        cases += [(ScriptedProvider(health=answer), status), (SyncScriptedProvider(health=Health(**answer)), status)]
+        cases += [
+            (ScriptedProvider(health=answer), status),
+            (ScriptedProvider(health=Health.model_validate(answer)), status),
+        ]
     for provider, wanted in cases:
-        health = await _health(subject, provider)
-        _is(health, wanted)
+        health = await health_of(subject, provider)
+        is_status(health, wanted)
         said = health.get("message")
         if said is not None and (type(said) is not str or "\n" in said or len(said) > limits.HEALTH_MESSAGE_MAX):
             raise Violation(
@@ -160,8 +166,8 @@ async def a_failed_health_is_unavailable(subject: HostSubject) -> None:
         *(returning(nonsense) for nonsense in _NONSENSE),
     )
     try:
-        for health in await at_once(_health(subject, ScriptedProvider(health=each)) for each in broken):
-            _is(health, "unavailable")
+        for health in await at_once(health_of(subject, ScriptedProvider(health=each)) for each in broken):
+            is_status(health, "unavailable")
             if SECRET in str(health.get("message")):
                 raise Violation(
                     wanted="a message in the host's own words",
@@ -174,14 +180,16 @@ async def a_failed_health_is_unavailable(subject: HostSubject) -> None:
         flag.set()
 
 
-async def _health(subject: HostSubject, provider: object) -> dict[str, Any]:
+async def health_of(subject: HostSubject, provider: object) -> dict[str, Any]:
+    """What a host over the provider says of its health, as plain data."""
     async with subject.host(provider) as host:
         told = await host.told("health")
     read = model_fields(told) if is_a(told, Health) else told
     return dict(read) if is_a(read, dict) else {"status": show(told)}
 
 
-def _is(health: dict[str, Any], wanted: str) -> None:
+def is_status(health: dict[str, Any], wanted: str) -> None:
+    """Raise ``Violation`` unless the health has this status."""
     if health.get("status") != wanted:
         raise Violation(
             wanted=f"the status {wanted}",

@@ -7,6 +7,7 @@ from knowledge_conformance.checks import (
     host_answers,
     host_asking,
     host_bases,
+    host_callers,
     host_calling,
     host_cancelling,
     host_citations,
@@ -14,6 +15,7 @@ from knowledge_conformance.checks import (
     host_failing,
     host_handing,
     host_lifecycle,
+    host_threads,
     host_tool,
 )
 
@@ -22,6 +24,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *host_asking.CHECKS,
     *host_bases.CHECKS,
     *host_handing.CHECKS,
+    *host_callers.CHECKS,
     *host_calling.CHECKS,
     *host_cancelling.CHECKS,
     *host_answers.CHECKS,
@@ -29,4 +32,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     *host_failing.CHECKS,
     *host_tool.CHECKS,
     *host_lifecycle.CHECKS,
+    *host_threads.CHECKS,
 )

@@ -15,9 +15,11 @@ from knowledge_fakes.host_faults import (
     _ending,
     _failing,
     _linking,
+    _mixing,
     _offering,
     _reading,
     _restricting,
+    _threading,
     _waiting,
 )
 from knowledge_fakes.host_faults._host_fault import HostFault, declared_in
@@ -28,7 +30,9 @@ _MODULES: Final = (
     _composing,
     _asking,
     _restricting,
+    _mixing,
     _waiting,
+    _threading,
     _reading,
     _linking,
     _citing,

@@ -115,13 +115,13 @@ class CitationsOfTheHost(PlainHost):
 
 @host_fault("KP-818", fragment="'a': 'source_2'")
 class TurnsWithoutTheirSession(PlainHost):
-    """Citations are kept by the turn's id, which counts from one in each session."""
+    """Citations are kept by the owner and the turn's id, which counts from one in each session."""
 
     def ledger(self, context: RetrievalContext) -> CitationLedger:
-        return super().ledger(context.model_copy(update={"owner_id": "", "session_id": ""}))
+        return super().ledger(context.model_copy(update={"session_id": ""}))
 
 
-@host_fault("KP-818", fragment="'a': 'source_2'")
+@host_fault("KP-865", fragment="'a': 'source_2'")
 class TurnsWithoutTheirOwner(PlainHost):
     """Two owners whose sessions have the same ids share the citations of a turn."""
 

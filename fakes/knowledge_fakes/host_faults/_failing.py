@@ -179,7 +179,7 @@ class GroupsTakenApart(PlainHost):
         return first if isinstance(first, asyncio.CancelledError | SystemExit) else super().failure(error)
 
 
-@host_fault("KP-821", fragment="after stop_")
+@host_fault("KP-859", fragment="after stop_iteration")
 class StopIterationIsTheEnd(PlainHost):
     """A StopIteration in a worker thread is taken for the end of its answer: nothing found."""
 
@@ -187,6 +187,6 @@ class StopIterationIsTheEnd(PlainHost):
         try:
             return await super().answer(request, context)
         except errors.KnowledgeFailedError as error:
-            if isinstance(error.__cause__, StopIteration | StopAsyncIteration):
+            if isinstance(error.__cause__, StopIteration):
                 return []
             raise

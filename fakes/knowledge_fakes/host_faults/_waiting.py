@@ -1,12 +1,9 @@
-"""Mistakes with the deadline, cancellation and threads; knows clauses 8.6 and 8.7, no way of catching them."""
+"""Mistakes with the deadline and cancellation; knows clauses 8.6 and 8.7, no way of catching them."""
 
 import asyncio
-import inspect
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from knowledge_fakes import _plain_reading as read
 from knowledge_fakes._plain_calls import Ending
 from knowledge_fakes.host_faults._host_fault import host_fault
 from knowledge_fakes.plain_host import PlainHost
@@ -19,18 +16,6 @@ from knowledge_provider import (
 )
 
 _A_DAY: Final = 86_400.0
-
-
-def is_async(provider: Any) -> bool:
-    """Whether its retrieve is a coroutine function."""
-    return inspect.iscoroutinefunction(read.method_of(provider, "retrieve"))
-
-
-def _ended(method: Callable[..., Any], *arguments: object) -> Ending:
-    try:
-        return Ending(method(*arguments))
-    except BaseException as error:
-        return Ending(error=error)
 
 
 # Clause 8.6: the deadline.
@@ -84,9 +69,9 @@ class DeadlineIsAFailure(PlainHost):
         return KnowledgeFailedError("the provider was too slow", provider_key=self.key)
 
 
-@host_fault("KP-833", fragment="no cancelled signal")
+@host_fault("KP-855", fragment="no cancelled signal")
 class DeadlineUntold(PlainHost):
-    """The task of a call that is too slow is cancelled, and its signal is not."""
+    """The task of a call that is too slow is cancelled, and its signal is not, so no thread hears of it."""
 
     def abandon(self, running: "asyncio.Future[Ending]", signal: CancelSignal, reason: str) -> None:
         super().abandon(running, CancelSignal() if reason == "timeout" else signal, reason)
@@ -101,70 +86,6 @@ class SlowCallsLeftRunning(PlainHost):
             signal.cancel(reason)
         else:
             super().abandon(running, signal, reason)
-
-
-@host_fault("KP-835", fragment="that it stood still")
-class SyncOnTheLoop(PlainHost):
-    """A synchronous provider is called on the event loop, and everybody waits for it."""
-
-    async def call(self, method: Callable[..., Any], *arguments: object) -> Ending:
-        async def on_the_loop(*arguments: object) -> Any:
-            found = method(*arguments)
-            return await found if asyncio.iscoroutine(found) else found
-
-        return await super().call(on_the_loop, *arguments)
-
-
-@host_fault("KP-810", fragment="no end")
-class ThreadsWithoutADeadline(PlainHost):
-    """Only coroutines have a deadline: a synchronous provider is waited for as long as it takes."""
-
-    def __init__(self, provider: Any, *, timeout: float = 10.0, **settings: Any) -> None:
-        super().__init__(provider, timeout=timeout if is_async(provider) else _A_DAY, **settings)
-
-
-@host_fault("KP-813", "KP-833", fragment="no cancelled signal")
-class ThreadsUntold(PlainHost):
-    """A thread cannot be cancelled, so nothing is told to it, and it works on for nobody."""
-
-    def abandon(self, running: "asyncio.Future[Ending]", signal: CancelSignal, reason: str) -> None:
-        super().abandon(running, signal if is_async(self.provider) else CancelSignal(), reason)
-
-
-@host_fault("KP-836", fragment="a thread that Python waits for")
-class ThreadsOfAnExecutor(PlainHost):
-    """Threads are those of an executor, which Python waits for at the end, so one that hangs keeps the process."""
-
-    async def call(self, method: Callable[..., Any], *arguments: object) -> Ending:
-        if inspect.iscoroutinefunction(method):
-            return await super().call(method, *arguments)
-
-        token = object()
-
-        def work() -> Ending:
-            found = _ended(method, *arguments)
-            self.left.discard(token)
-            return found
-
-        async def in_the_executor() -> Any:
-            self.left.add(token)
-            pool = ThreadPoolExecutor(1)
-            found = await asyncio.get_running_loop().run_in_executor(pool, work)
-            pool.shutdown(wait=False)
-            if found.error is not None:
-                raise found.error
-            return await found.value if inspect.iscoroutine(found.value) else found.value
-
-        return await super().call(in_the_executor)
-
-
-@host_fault("KP-834", fragment="80 calls")
-class ThreadPerSearch(PlainHost):
-    """Each search of a synchronous provider has a thread of its own, however many of them hang already."""
-
-    async def call(self, method: Callable[..., Any], *arguments: object) -> Ending:
-        self.left = set()
-        return await super().call(method, *arguments)
 
 
 @host_fault("KP-811", fragment="source_2")
@@ -217,6 +138,46 @@ class LateErrorsUnheard(PlainHost):
         if found.error is not None and signal is not None and signal.cancelled:
             raise found.error
         return found
+
+
+# Clause 8.6: the caller's own signal.
+
+
+@host_fault("KP-862", fragment="the signal cancelled")
+class CancelsItsCaller(PlainHost):
+    """At the deadline the caller's own signal is cancelled, and every later search of the turn with it."""
+
+    async def answer(self, request: Any, context: RetrievalContext) -> Any:
+        try:
+            return await super().answer(request, context)
+        except KnowledgeTimeoutError:
+            context.signal.cancel("timeout")
+            raise
+
+
+@host_fault("KP-862", fragment="KnowledgeTimeoutError")
+class GivesTheTurnUp(PlainHost):
+    """After one search that was too slow the rest of the turn is not searched for any more."""
+
+    async def answer(self, request: Any, context: RetrievalContext) -> Any:
+        given_up: set[int] = vars(self).setdefault("given_up", set())
+        if id(context.signal) in given_up:
+            raise self.late()
+        try:
+            return await super().answer(request, context)
+        except KnowledgeTimeoutError:
+            given_up.add(id(context.signal))
+            raise
+
+
+@host_fault("KP-863", fragment="still waited")
+class CallersDeadlineIgnored(PlainHost):
+    """The host's own deadline is the only one, and who has less time left gets nothing in it."""
+
+    async def answer(self, request: Any, context: RetrievalContext) -> Any:
+        with_no_end = CancelSignal()
+        context.signal.add_callback(lambda: with_no_end.cancel(context.signal.reason or "cancelled"))
+        return await super().answer(request, context.model_copy(update={"signal": with_no_end}))
 
 
 # Clause 8.7: cancellation.
