@@ -93,9 +93,7 @@ class HaystackProvider:
         if not request.filters.keys() <= self._keys:
             raise errors.KnowledgeFiltersUnsupportedError("wanted filters by filter_keys alone, and another came")
         try:
-            own = {} if self._scope is None else adapting.owner_arguments(self._scope, context)
-            scoped = request.model_copy(update={"filters": own})
-            wanted = adapting.equal_filters(request) + adapting.equal_filters(scoped)
+            wanted = adapting.equal_filters(request) + adapting.owner_filters(self._scope, context)
             async with services.time_limit(context.signal):
                 found = await self._search(request, wanted, context.signal)
             return adapting.usable(self._results(found, wanted), request.top_k)
@@ -110,21 +108,22 @@ class HaystackProvider:
                 raise errors.KnowledgeInvalidResponseError("Haystack broke, or gave no list of documents") from error
             raise adapting.failure(cause, "Haystack") from error
 
-    async def _search(self, request: RetrievalRequest, wanted: list[Any], signal: CancelSignal) -> list[Any]:
+    async def _search(self, request: RetrievalRequest, wanted: list[Any], signal: CancelSignal) -> Collection[Any]:
         given: dict[Any, Any] = dict.fromkeys(self._queries, request.query) | dict.fromkeys(self._k, request.top_k)
         given |= {(name, "filters"): _all_of(part, wanted) for name, part in self._narrowed.items() if wanted}
         told = {part: {socket: it for (of, socket), it in given.items() if of == part} for part, _ in given}
         sent = {"data": told, "include_outputs_from": {self._part}} if self._part else told[""]
         answer = await (self._threads.run(signal, self._run, **sent) if self._in_thread else self._run(**sent))
-        return [*(answer[self._part] if self._part else answer)[self._output]]
+        return adapting.records_of((answer[self._part] if self._part else answer)[self._output], "Haystack")
 
-    def _results(self, found: list[Any], wanted: list[Any]) -> Iterator[RetrievalResult | None]:
+    def _results(self, found: Collection[Any], wanted: list[Any]) -> Iterator[RetrievalResult | None]:
         taken: dict[str, str] = {}
         for it, meta, score in ((it, it.meta or {}, adapting.plain_number(it.score)) for it in found):
-            if not _fits(meta, wanted) or (self._cut and score == 0):
+            # Clauses 3.5 and 4.3: looked at here too, as not every component keeps to filters.
+            if not adapting.fits(meta, wanted) or (self._cut and score == 0):
                 continue
-            # A document may have no score; one with NaN was compared in vain, and its place says nothing, so it goes.
-            text = "" if score is None and it.score is not None else it.content
+            # Clause 5.4: where scores are claimed, every result has one, so a document without a finite one goes.
+            text = "" if self._sign and score is None else it.content
             # Clause 5.4: higher is better. A distance of 0 stays 0, as -0.0 would only puzzle.
             meant = self._sign and score and score * self._sign
             yield self._result_of(text, meta, taken, vendor_id=it.id, score=meant)
@@ -136,12 +135,6 @@ def _all_of(part: Any, wanted: list[Any]) -> dict[str, Any]:
     each = [(name, "in", values) if values[1:] else (name, "==", values[0]) for name, values in wanted]
     all_of = [{"field": f"meta.{name}", "operator": operator, "value": value} for name, operator, value in each]
     return {"operator": "AND", "conditions": [{"operator": "AND", "conditions": [own, *all_of] if own else all_of}]}
-
-
-def _fits(meta: Mapping[str, Any], wanted: list[Any]) -> bool:
-    # Clauses 3.5 and 4.3: looked at here too, as not every component keeps to filters, and to Python True is 1.
-    held = {name: [(type(v) is bool, v) for v in (it if isinstance(it, list) else [it])] for name, it in meta.items()}
-    return all(any((type(v) is bool, v) in held.get(name, ()) for v in values) for name, values in wanted)
 
 
 def _blocks(part: Any) -> bool:

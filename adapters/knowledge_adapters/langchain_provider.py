@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from knowledge_provider import adapting, errors
+from knowledge_provider import adapting, errors, services
 from knowledge_provider.models import Health, ProviderDescription, RetrievalContext, RetrievalRequest, RetrievalResult
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ class LangChainProvider:
         adapting.refuse_filters(request)
         adapting.refuse_other_bases(request, self._knowledge_base)
         try:
-            found = await self._search(request, context)
-            items: list[Any] = [*found] if isinstance(found, list | tuple) else [found]
+            async with services.time_limit(context.signal):
+                found = adapting.records_of(await self._search(request, context), "LangChain")
             taken: dict[str, str] = {}
-            return adapting.usable((self._result(item, taken) for item in items), request.top_k)
+            return adapting.usable((self._result(item, taken) for item in found), request.top_k)
         except errors.KnowledgeError:
             raise
         except Exception as error:

@@ -79,12 +79,12 @@ class LlamaIndexProvider:
         if not request.filters.keys() <= self._filter_keys:
             raise errors.KnowledgeFiltersUnsupportedError("wanted filters by filter_keys alone, and another came")
         try:
-            own = {} if self._scope is None else adapting.owner_arguments(self._scope, context)
-            scoped = request.model_copy(update={"filters": own})
-            wanted = adapting.equal_filters(request) + adapting.equal_filters(scoped)
+            asked, own = adapting.equal_filters(request), adapting.owner_filters(self._scope, context)
+            _refuse_unsayable(asked, errors.KnowledgeFiltersUnsupportedError)
+            _refuse_unsayable(own, errors.KnowledgeFailedError)
             async with services.time_limit(context.signal):
-                nodes = await self._search(request.query, request.top_k, wanted, context.signal)
-            return adapting.usable(self._results(nodes, wanted), request.top_k)
+                nodes = await self._search(request.query, request.top_k, asked + own, context.signal)
+            return adapting.usable(self._results(nodes, asked + own), request.top_k)
         except errors.KnowledgeError:
             raise
         except (AttributeError, TypeError) as error:
@@ -92,25 +92,27 @@ class LlamaIndexProvider:
         except Exception as error:
             raise adapting.failure(error, "LlamaIndex") from error
 
-    async def _search(self, query: str, top_k: int, wanted: list[Any], signal: CancelSignal) -> list[Any]:
+    async def _search(self, query: str, top_k: int, wanted: list[Any], signal: CancelSignal) -> Collection[Any]:
         # Clause 7.5: other calls want other numbers and owners meanwhile. BM25 refuses to give more nodes than it has.
         own: Any = copy.copy(self._retriever) if self._takes_k else self._retriever
         if self._takes_k:
             own.similarity_top_k = min(top_k, self._held or top_k)
         if wanted:
             vars(own)["_filters"] = _narrowed(own, wanted)
-        nodes = [*await (self._threads.run(signal, own.retrieve, query) if self._in_thread else own.aretrieve(query))]
+        found = await (self._threads.run(signal, own.retrieve, query) if self._in_thread else own.aretrieve(query))
+        nodes = adapting.records_of(found, "LlamaIndex")
         # Clause 3.2: nothing is near a vector of zeros. Clause 5.10: nor a broken one, so the query's has to show it.
-        model = {str(scored.score) for scored in nodes} == {"nan"} and getattr(own, "_embed_model", None)
+        model = nodes and all(str(it.score) == "nan" for it in nodes) and getattr(own, "_embed_model", None)
         return [] if model and {*await self._threads.run(signal, model.get_query_embedding, query)} == {0} else nodes
 
-    def _results(self, nodes: list[Any], wanted: list[Any]) -> Iterator[RetrievalResult | None]:
+    def _results(self, nodes: Collection[Any], wanted: list[Any]) -> Iterator[RetrievalResult | None]:
         taken: dict[str, str] = {}
-        for scored, node, score in ((it, it.node, adapting.plain_number(it.score)) for it in nodes):
-            if not _fits(node.metadata, wanted) or (self._cuts_zero and score == 0):
+        for node, score in ((it.node, adapting.plain_number(it.score)) for it in nodes):
+            # Clauses 3.5 and 4.3: looked at here too, as not every store keeps to filters.
+            if not adapting.fits(node.metadata, wanted) or (self._cuts_zero and score == 0):
                 continue
-            # A node may have no score; one with NaN was compared in vain, and its place says nothing, so it goes.
-            text = "" if score is None and scored.score is not None else node.get_content(metadata_mode="none")
+            # Clause 5.4: where scores are claimed, every result has one, so a node without a finite one goes.
+            text = "" if self._sign and score is None else node.get_content(metadata_mode="none")
             own, hidden = node.node_id if self._node_ids else None, node.excluded_llm_metadata_keys
             # Clause 5.4: higher is better. A distance of 0 stays 0, as -0.0 would only puzzle.
             meant = score and score * self._sign if self._sign else None
@@ -121,24 +123,21 @@ class LlamaIndexProvider:
             yield made
 
 
-def _fits(metadata: Mapping[str, Any], wanted: list[Any]) -> bool:
-    # Clauses 3.5 and 4.3: looked at here too, as not every store keeps to filters, and to Python True is 1.
-    held: dict[str, list[Any]] = {k: v if isinstance(v, list) else [v] for k, v in metadata.items()} if wanted else {}
-    return all(any(it in values and type(it) is not bool for it in held.get(name, ())) for name, values in wanted)
-
-
 def _narrowed(retriever: Any, wanted: list[Any]) -> Any:
     from llama_index.core import retrievers, vector_stores
 
     own = getattr(retriever, "_filters", None) or vector_stores.MetadataFilters(filters=[])
     if not isinstance(retriever, retrievers.VectorIndexRetriever) or own.condition not in ("and", None):
         raise ValueError("filter_keys and scope are for a VectorIndexRetriever whose own filters are joined by AND")
-    # Booleans LlamaIndex has none, and its PostgreSQL store pastes lists into SQL (run-llama/llama_index#22471).
-    if any({*map(type, v)} not in ({str}, {int}, {float}) or "'" in "".join(map(str, v[1:] and v)) for _, v in wanted):
-        raise errors.KnowledgeFiltersUnsupportedError("filters are text or numbers, in lists without apostrophes")
     make: Any = vector_stores.MetadataFilter
     filters = [make(key=name, value=v, operator="in") if v[1:] else make(key=name, value=v[0]) for name, v in wanted]
     return vector_stores.MetadataFilters(filters=[*own.filters, *filters])
+
+
+def _refuse_unsayable(wanted: list[Any], kind: type[errors.KnowledgeError]) -> None:
+    # Booleans LlamaIndex has none, and its PostgreSQL store pastes lists into SQL (run-llama/llama_index#22471).
+    if any({*map(type, v)} not in ({str}, {int}, {float}) or "'" in "".join(map(str, v[1:] and v)) for _, v in wanted):
+        raise kind("filters are text or numbers, in lists without apostrophes")
 
 
 def _blocks(retriever: Any) -> bool:

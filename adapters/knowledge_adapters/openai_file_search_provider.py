@@ -111,10 +111,7 @@ class OpenAIFileSearchProvider:
         return {"results": results, "sources": [answer.report for answer in found]}
 
     def _filters(self, request: models.RetrievalRequest, context: models.RetrievalContext) -> dict[str, Any]:
-        wanted = adapting.equal_filters(request)
-        if self._scope is not None:
-            own = adapting.owner_arguments(self._scope, context)
-            wanted += adapting.equal_filters(request.model_copy(update={"filters": own}))
+        wanted = adapting.equal_filters(request) + adapting.owner_filters(self._scope, context)
         # "in" takes no booleans, so several values are several comparisons.
         equal = ([{"type": "eq", "key": name, "value": value} for value in values] for name, values in wanted)
         compared = [each[0] if len(each) == 1 else {"type": "or", "filters": each} for each in equal]

@@ -11,7 +11,7 @@ from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target, importable_name, target_of
 from knowledge_conformance.terminal import failure_lines, failures, note_lines, verdict_lines
 
-Provided = str | Callable[[], Any] | object
+Provided = str | Callable[..., Any] | object
 """A target: ``module:obj``, a callable or class that makes a provider, a context manager, or a provider.
 
 For another ``kind`` it is the factory: ``factory(provider, *, timeout=…)`` makes a host of a provider, and

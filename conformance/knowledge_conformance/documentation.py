@@ -15,9 +15,9 @@ from knowledge_conformance.kinds import KINDS, PROVIDER, kind_of
 from knowledge_conformance.report import report_schema
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.survey import SURVEY_CALLS
-from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
-from knowledge_fakes.faults import FAULTS
-from knowledge_fakes.host_faults import HOST_FAULTS
+from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
+from knowledge_fakes.faults import FAULTS, Fault
+from knowledge_fakes.host_faults import HOST_FAULTS, HostFault
 from knowledge_provider.schemas import wire_schemas
 
 EXAMPLES_MAX: Final = 5
@@ -34,7 +34,11 @@ _SECTIONS: Final = {
     "8": "Host",
     "9": "Several providers behind one",
 }
-_MISTAKES: Final = (*FAULTS.values(), *HOST_FAULTS.values(), *COMPOSITE_FAULTS.values())
+_MISTAKES: Final[tuple[Fault | HostFault | CompositeFault, ...]] = (
+    *FAULTS.values(),
+    *HOST_FAULTS.values(),
+    *COMPOSITE_FAULTS.values(),
+)
 
 _HEAD: Final = """\
 # The checks
@@ -49,9 +53,9 @@ fails a run only with `--strict-should`; an unmet **MAY** is advice in any case.
 explained in [what a green means](green.md#how-a-check-ends).
 
 *Needs* names the checks that have to hold first; while one of them is broken, this one is *blocked*. Fewer observations
-than the least are *inconclusive*. Sections 1 to 7 are about providers: there, *calls* are calls of your provider with the default settings. *The survey* is a few
-ordinary requests, at most {survey} calls in all, whose answers many checks look at. Sections 8 and 9
-are about hosts and composites, which are driven with providers of the kit's own.
+than the least are *inconclusive*. Sections 1 to 7 are about providers: there, *calls* are calls of your provider with
+the default settings, and *the survey* is a few ordinary requests, at most {survey} calls in all, whose answers many
+checks look at. Sections 8 and 9 are about hosts and composites, which are driven with providers of the kit's own.
 """
 
 _NOT_TESTED: Final = """\

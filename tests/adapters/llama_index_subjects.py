@@ -20,6 +20,7 @@ from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.vector_stores import SimpleVectorStore
 
 from knowledge_adapters.llama_index_provider import LlamaIndexProvider
 from knowledge_fakes.search import index_terms
@@ -217,6 +218,16 @@ class Answering(BaseRetriever):
 
     async def _aretrieve(self, query_bundle: Any) -> Any:
         return self.answer
+
+
+class Counting(SimpleVectorStore):
+    """Remembers how many nodes each search was for."""
+
+    numbers: list[int] = []  # noqa: RUF012 - pydantic copies a default
+
+    def query(self, query: Any, **kwargs: Any) -> Any:
+        self.numbers.append(query.similarity_top_k)
+        return super().query(query, **kwargs)
 
 
 def duck(answer: Any) -> Any:

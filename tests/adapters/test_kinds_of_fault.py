@@ -7,14 +7,19 @@ anything. Faults that only one system can have are in that adapter's own tests.
 import asyncio
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
+import haystack_subjects
+import httpx
+import llama_index_subjects
 import pytest
 from equivalence import SUBJECTS, asked, found, opened, said, table
 from six_vendors import Record, answering, giving, hanging
 
-from knowledge_provider import KnowledgeError, RetrievalResult, limits, public_uri
+from knowledge_fakes.vendors import haystack_retriever
+from knowledge_provider import KnowledgeError, KnowledgeFailedError, RetrievalResult, limits, public_uri
 
 ABILITIES = table("what")
 PLANTED = "sk-hunter2-0c55ae"
@@ -94,20 +99,29 @@ NO_LISTS = {
     "an empty text": "",
     "an empty object": {},
 }
-# Both adapters unpack whatever can be iterated.
-UNPACKED = pytest.mark.xfail(reason="llama_index_provider and haystack_provider take it for an empty list", strict=True)
-CASES = [
-    pytest.param(name, what, marks=[UNPACKED] if name in ("LlamaIndex", "Haystack") and "empty" in what else [])
-    for name in SUBJECTS
-    for what in NO_LISTS
-]
 
 
-@pytest.mark.parametrize(("name", "what"), CASES)
-def test_what_is_no_list_of_records_is_a_failure(name: str, what: str) -> None:
+@each_adapter
+@pytest.mark.parametrize("what", NO_LISTS)
+def test_what_is_no_list_of_records_is_a_failure(what: str, name: str) -> None:
     """Clause 5.10, field cases 21, 25, 33 and 41: never an empty answer, and never a passage."""
     failure = failure_of(giving(name, lambda: NO_LISTS[what]))
     assert failure.code == "knowledge_invalid_response"
+    assert PLANTED not in said(failure)
+
+
+@pytest.mark.parametrize("name", ["LangChain", "LlamaIndex", "Haystack"])
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        (httpx.ConnectError(PLANTED), "knowledge_unavailable"),
+        (httpx.ReadTimeout(PLANTED), "knowledge_provider_failed"),
+    ],
+)
+def test_what_a_stores_http_client_raises_can_be_tried_again(raised: Exception, code: str, name: str) -> None:
+    """Clause 7.6: a store far away lets its client's errors through, and none of them is Python's own."""
+    failure = failure_of(giving(name, Mock(side_effect=raised)))
+    assert (failure.code, failure.retryable) == (code, True)
     assert PLANTED not in said(failure)
 
 
@@ -157,25 +171,17 @@ def test_without_the_users_word_there_are_no_scores_and_the_order_stands(name: s
 
 
 @each_adapter
-@pytest.mark.parametrize(
-    ("row", "number", "scored"),
-    [
-        ("a record with score null, where scores are claimed", None, True),
-        ("a record with score NaN, where none are claimed", NAN, False),
-    ],
-)
-def test_a_score_that_is_none_does_what_the_page_says(row: str, number: Any, scored: bool, name: str) -> None:
-    """Field case 7: null is not 0, and 0 is not null; what stays keeps its place and has no score."""
+@pytest.mark.parametrize("number", [None, NAN])
+def test_a_score_that_is_none_costs_its_record_only_where_scores_are_claimed(number: Any, name: str) -> None:
+    """Clause 5.4, field case 7: null is not 0, and 0 is not null; what stays keeps its place and has no score."""
     records = Record("first", "a", number), Record("weak", "b", 0.2), Record("zero", "c", 0.0)
-    came = results_of(name, *records, scored=scored)
-    stays = not ABILITIES[row][name].startswith("goes")
-    assert texts(came) == (["first", "weak", "zero"] if stays else ["weak", "zero"])
-    assert [result.score for result in came][-2:] == ([0.2, 0.0] if scored else [None, None])
-    assert not stays or came[0].score is None
+    claimed, unclaimed = results_of(name, *records, scored=True), results_of(name, *records)
+    assert [(each.content, each.score) for each in claimed] == [("weak", 0.2), ("zero", 0.0)]
+    assert [(each.content, each.score) for each in unclaimed] == [("first", None), ("weak", None), ("zero", None)]
 
 
 @each_adapter
-@pytest.mark.parametrize("number", [NAN, float("inf"), -float("inf"), True, "high", [0.5]])
+@pytest.mark.parametrize("number", [None, NAN, float("inf"), -float("inf"), True, "high", [0.5]])
 def test_where_scores_are_claimed_what_cannot_be_one_never_is(number: Any, name: str) -> None:
     """Clause 5.4: the record goes; when all do, that is a failure and not an empty answer."""
     sound, broken = Record("sound", "a", 0.5), Record("broken", "b", number)
@@ -190,6 +196,25 @@ def test_a_vendor_that_gives_more_is_cut(top_k: int, name: str) -> None:
     records = [Record(f"text {number}", f"id {number}", 1 - number / 100) for number in range(40)]
     came = results_of(name, *records, scored=True, top_k=top_k)
     assert texts(came) == [f"text {number}" for number in range(top_k)]
+
+
+@each_adapter
+@pytest.mark.parametrize("top_k", [1, 8])
+def test_eight_records_for_each_result_are_looked_at_and_no_more(top_k: int, name: str) -> None:
+    """Rule N2: what comes after that many without text is not searched for a passage, and that is a failure (5.10)."""
+    blank = [Record("", f"id {number}") for number in range(8 * top_k)]
+    assert texts(results_of(name, *blank[1:], SOUND, top_k=top_k)) == [SOUND.text]
+    assert failure_of(answering(name, [*blank, SOUND]), top_k=top_k).code == "knowledge_invalid_response"
+
+
+@pytest.mark.parametrize("name", ["LangChain", "LlamaIndex", "Haystack"])
+@pytest.mark.parametrize("score", [None, NAN])
+def test_a_hundred_thousand_blanks_do_not_hold_the_event_loop(score: Any, name: str) -> None:
+    """Clause 7.4, of those whose records come without a message to be read, which takes longer than all else."""
+    provider = answering(name, [Record("", "a", score)] * 100_000)
+    began = time.process_time()
+    assert failure_of(provider).code == "knowledge_invalid_response"
+    assert time.process_time() - began < limits.LOOP_HELD_SECONDS
 
 
 # What must not come along
@@ -275,6 +300,30 @@ def test_a_filter_that_cannot_be_kept_never_reaches_the_vendor(filters: dict[str
     searches = Mock(return_value=[])
     assert failure_of(giving(name, searches), filters=filters).code == "knowledge_filters_unsupported"
     searches.assert_not_called()
+
+
+SCOPED: dict[str, Callable[[Any], Any]] = {
+    "LlamaIndex": lambda scope: llama_index_subjects.over(
+        llama_index_subjects.owned_index().as_retriever(), filter_keys=["owner"], scope=scope
+    ),
+    "Haystack": lambda scope: haystack_subjects.over(
+        haystack_retriever.AsyncHandbookRetriever(), filter_keys=["owner"], scope=scope
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCOPED)
+@pytest.mark.parametrize("given", [None, [], "", {"gte": 3}, ["alice", None]])
+def test_what_scope_cannot_say_is_no_refusal_of_the_requests_filters(given: Any, name: str) -> None:
+    """Clause 4.2: a composite passes over who refuses filters, and would not tell that this provider is broken."""
+    assert type(failure_of(SCOPED[name](lambda _: {"owner": given}))) is KnowledgeFailedError
+
+
+def test_an_owner_that_llamaindex_cannot_be_told_is_no_refusal_of_filters_either() -> None:
+    """It has no booleans; the same value in a request is one."""
+    assert type(failure_of(SCOPED["LlamaIndex"](lambda _: {"owner": True}))) is KnowledgeFailedError
+    asked_for = failure_of(SCOPED["LlamaIndex"](lambda _: {"owner": "alice"}), filters={"owner": True})
+    assert asked_for.code == "knowledge_filters_unsupported"
 
 
 @each_adapter

@@ -109,11 +109,18 @@ def test_documents_of_which_none_has_text_are_a_failure() -> None:
 
 
 @pytest.mark.parametrize("answer", [
-    None, "No documents found", {"documents": []}, [{"page_content": "text"}], ["text"], [None], [[document("a")]], 3,
+    [{"page_content": "text"}], ["text"], [None], [[document("a")]],
 ])  # fmt: skip
 def test_what_is_no_document_is_a_clear_failure(answer: object) -> None:
     """LangChain passes anything through; the type is named, and nothing of the value."""
     with pytest.raises(errors.KnowledgeInvalidResponseError, match=r"^LangChain gave \w+, not a document$"):
+        ask(over(Answering(answer)))
+
+
+@pytest.mark.parametrize("answer", [None, "No documents found", "", {"documents": []}, {}, 3, document("alone")])
+def test_what_is_no_list_is_a_clear_failure(answer: object) -> None:
+    """Clause 5.10: an empty text or object does not look like a search that found nothing."""
+    with pytest.raises(errors.KnowledgeInvalidResponseError, match=r"^wanted a list of records from LangChain, and "):
         ask(over(Answering(answer)))
 
 

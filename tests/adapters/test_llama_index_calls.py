@@ -26,9 +26,14 @@ REQUEST = RetrievalRequest(query="release policy")
 @pytest.fixture
 def hanging() -> Iterator[SyncHandbookRetriever]:
     """Synchronous, and does not return before the test has ended."""
+    _wait_for_threads()
     retriever = SyncHandbookRetriever("held")
     yield retriever
     retriever.release()
+    _wait_for_threads()
+
+
+def _wait_for_threads() -> None:
     for thread in _calls_under_way():
         thread.join(5)
 
@@ -244,7 +249,7 @@ def test_calls_at_once_do_not_mix_and_the_users_retriever_stays_as_it_is() -> No
         return [ids(results) for results in await asyncio.gather(*calls)]
 
     retriever: Any = subjects.handbook_index().as_retriever(similarity_top_k=3)
-    for provider in (over(retriever), subjects.bm25(), subjects.asynchronous(), subjects.synchronous()):
+    for provider in (over(retriever), subjects.asynchronous(), subjects.synchronous()):
         one_after_another = [ids(ask(provider, query, top_k=k)) for query, k in asked]
         assert asyncio.run(at_once(provider)) == one_after_another
     assert [len(found) for found in asyncio.run(at_once(over(retriever)))] == [*range(1, 9)] * 4

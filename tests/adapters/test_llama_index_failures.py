@@ -118,7 +118,9 @@ def test_only_a_vector_of_zeros_shows_that_nothing_can_be_found(in_thread: bool)
 
 def test_scores_that_are_all_nan_are_a_failure_where_no_model_can_be_asked() -> None:
     """A retriever of another kind gives no proof."""
-    assert failed(Answering(subjects.scored("a", float("nan")))).code == "knowledge_invalid_response"
+    in_vain = Answering(subjects.scored("a", float("nan")))
+    assert failed(in_vain, score_kind="similarity").code == "knowledge_invalid_response"
+    assert ids(ask(over(in_vain))) == ["a"]
     assert ask(over(Answering())) == []
 
 

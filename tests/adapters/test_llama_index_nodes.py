@@ -106,10 +106,12 @@ def test_other_keys_may_name_place_and_title() -> None:
 # Scores
 
 
-def test_a_node_without_a_score_keeps_its_place_and_zero_stays_zero() -> None:
-    """Field case 7 (run-llama/llama_index#12497): None is no 0.0, and none of the three is dropped."""
-    results = ask(answering(scored("n1"), scored("n2", 0.2), scored("n3", 0.0), score_kind="similarity"))
-    assert scores(results) == [("n1", None), ("n2", 0.2), ("n3", 0.0)]
+def test_a_node_without_a_score_goes_where_scores_are_claimed_and_zero_stays_zero() -> None:
+    """Clause 5.4, field case 7 (run-llama/llama_index#12497): None is no 0.0. Without the claim, all three stay."""
+    nodes = scored("n1"), scored("n2", 0.2), scored("n3", 0.0)
+    assert scores(ask(answering(*nodes, score_kind="similarity"))) == [("n2", 0.2), ("n3", 0.0)]
+    results = ask(answering(*nodes))
+    assert ids(results) == ["n1", "n2", "n3"]
     assert "score" not in results[0].model_dump(exclude_none=True)
 
 
@@ -134,13 +136,13 @@ def test_what_a_number_means_is_the_users_word(kind: Any, wanted: list[float]) -
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), numpy.float64("nan"), "0.9", True])
-@pytest.mark.parametrize("kind", [None, "similarity"])
-def test_a_node_that_was_compared_in_vain_is_left_out(number: Any, kind: Any) -> None:
-    """Its place says nothing: LlamaIndex sorts by such a score as if it were one. Alone, it is a failure (5.10)."""
+def test_a_number_that_is_no_score_costs_its_node_where_scores_are_claimed(number: Any) -> None:
+    """Clause 5.4: alone, it is a failure (5.10). Without the claim, nobody looks at the number."""
     broken = NodeWithScore.model_construct(node=node("broken"), score=number)
-    assert ids(ask(answering(broken, scored("a", 0.5), score_kind=kind))) == ["a"]
+    assert ids(ask(answering(broken, scored("a", 0.5), score_kind="similarity"))) == ["a"]
     with pytest.raises(errors.KnowledgeInvalidResponseError):
-        ask(answering(broken, score_kind=kind))
+        ask(answering(broken, score_kind="similarity"))
+    assert scores(ask(answering(broken, scored("a", 0.5)))) == [("broken", None), ("a", None)]
 
 
 def test_numpys_number_becomes_a_plain_one() -> None:
@@ -150,9 +152,10 @@ def test_numpys_number_becomes_a_plain_one() -> None:
 
 
 @pytest.mark.parametrize(("zero", "kind", "left"), [
-    (None, "similarity", ["a", "b", "none"]),
-    (False, "similarity", ["a", "b", "none"]),
-    (True, "similarity", ["a", "none"]),
+    (None, "similarity", ["a", "b"]),
+    (False, "similarity", ["a", "b"]),
+    (True, "similarity", ["a"]),
+    (False, None, ["a", "b", "none"]),
     (True, None, ["a", "none"]),
 ])  # fmt: skip
 def test_a_score_of_zero_is_cut_when_the_user_says_so(zero: bool | None, kind: Any, left: list[str]) -> None:

@@ -11,14 +11,18 @@ from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
 from knowledge_conformance.kinds import KINDS
 from knowledge_conformance.report import report_schema
-from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
-from knowledge_fakes.faults import FAULTS
-from knowledge_fakes.host_faults import HOST_FAULTS
+from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
+from knowledge_fakes.faults import FAULTS, Fault
+from knowledge_fakes.host_faults import HOST_FAULTS, HostFault
 from knowledge_provider.schemas import wire_schemas
 
 PAGE = documentation.checks_page()
 each = pytest.mark.parametrize("check", BY_ID.values(), ids=BY_ID)
-MISTAKES = [*FAULTS.values(), *HOST_FAULTS.values(), *COMPOSITE_FAULTS.values()]
+MISTAKES: list[Fault | HostFault | CompositeFault] = [
+    *FAULTS.values(),
+    *HOST_FAULTS.values(),
+    *COMPOSITE_FAULTS.values(),
+]
 NOT_TESTED = {clause: reason for kind in KINDS.values() for clause, reason in kind.not_tested.items()}
 
 

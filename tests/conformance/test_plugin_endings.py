@@ -106,7 +106,7 @@ def test_in_process_runs_without_a_child(folder: Path) -> None:
 UNUSABLE = {
     "--provider=nowhere:provider": "cannot load nowhere:provider: there is no module 'nowhere' on the path",
     "--provider=acme.search": "'acme.search' is not a target: wanted module:object, such as acme.search:provider",
-    f"--provider={SOUND} provider::KP-999": "provider::KP-999: there is no check 'KP-999' of a provider; knowledge-kit checks lists",
+    f"--provider={SOUND} provider::KP-999": "provider::KP-999: there is no check 'KP-999' of a provider; ",
     f"--provider={SOUND} provider::acme:other::KP-101": "there is no provider 'acme:other' in this run",
     f"--provider={SOUND} --provider-timeout=0": "command line: timeout: input should be greater than 0",
     f"--provider={SOUND} --max-calls=-1": "command line: max-calls: input should be greater than or equal to 0",

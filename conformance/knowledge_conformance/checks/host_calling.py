@@ -22,7 +22,7 @@ LATE_THEN_FRESH: Final = tuple(
     [{"id": name, "content": "text", "source": {"uri": f"https://example.org/{name}"}}] for name in ("late", "fresh")
 )
 """What a provider answers that is held once."""
-LATE_ERROR: Final = (RuntimeError("late, with a text of the provider's own"), [])
+LATE_ERROR: Final[tuple[RuntimeError, list[object]]] = (RuntimeError("late, with a text of the provider's own"), [])
 """The same, where what comes late is a failure."""
 
 Held = HeldProvider | BlockingProvider
