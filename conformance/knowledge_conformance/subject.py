@@ -61,7 +61,7 @@ class Subject(Watched):
 
     def look_at(self, exchange: Exchange) -> None:
         """Make an exchange the call that a finding shows, unless the finding says another place."""
-        self.shown = str(exchange)
+        self.show(str(exchange))
 
     async def survey(self) -> Sequence[Exchange]:
         """Answers to ordinary requests, shared by all checks of one process."""
@@ -139,8 +139,8 @@ class Subject(Watched):
         )
         self._refuse_hang(ending, show_request(request), self.settings.timeout)
         exchange = Exchange(asked, context, ending.value, ending.error, ending.seconds)
-        self.shown = str(exchange)
-        self.transcript[-1] = self.shown
+        self.show(str(exchange))
+        self.transcript[-1] = str(exchange)
         return exchange
 
     async def health(self) -> calls.Ending:

@@ -86,9 +86,11 @@ class ProviderConformance(_Conformance):
     """
 
     provider: ClassVar[Any] = None
-    _kind = PROVIDER
-    test_check = _each_check(PROVIDER)
-    test_verdict = _verdict  # after the checks, as pytest runs a class in the order of its names
+    _kind: ClassVar[Kind] = PROVIDER
+    test_check: ClassVar[Callable[..., None]] = _each_check(PROVIDER)
+    test_verdict: ClassVar[Callable[..., None]] = (
+        _verdict  # after the checks, as pytest runs a class in the order of its names
+    )
 
 
 class HostConformance(_Conformance):
@@ -98,9 +100,11 @@ class HostConformance(_Conformance):
     """
 
     host: ClassVar[Any] = None
-    _kind = HOST
-    test_check = _each_check(HOST)
-    test_verdict = _verdict  # after the checks, as pytest runs a class in the order of its names
+    _kind: ClassVar[Kind] = HOST
+    test_check: ClassVar[Callable[..., None]] = _each_check(HOST)
+    test_verdict: ClassVar[Callable[..., None]] = (
+        _verdict  # after the checks, as pytest runs a class in the order of its names
+    )
 
 
 class CompositeConformance(_Conformance):
@@ -110,6 +114,8 @@ class CompositeConformance(_Conformance):
     """
 
     composite: ClassVar[Any] = None
-    _kind = COMPOSITE
-    test_check = _each_check(COMPOSITE)
-    test_verdict = _verdict  # after the checks, as pytest runs a class in the order of its names
+    _kind: ClassVar[Kind] = COMPOSITE
+    test_check: ClassVar[Callable[..., None]] = _each_check(COMPOSITE)
+    test_verdict: ClassVar[Callable[..., None]] = (
+        _verdict  # after the checks, as pytest runs a class in the order of its names
+    )

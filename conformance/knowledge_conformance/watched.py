@@ -36,11 +36,15 @@ class Watched:
         """Count what was looked at."""
         self.observations += count
 
+    def show(self, shown: str) -> None:
+        """Make it the call that a finding shows."""
+        self.shown = shown
+
     def count(self, shown: str, seconds: float) -> None:
         """Count a call that is about to be made, and make it the one that a finding shows; ``OutOfCallsError``."""
         if self._allowed is not None and self.calls >= self._allowed:
             raise OutOfCallsError
         self.calls += 1
-        self.shown = shown
+        self.show(shown)
         self.transcript.append(shown)
         self._announce(shown, seconds)

@@ -19,9 +19,11 @@ class PlainChildren:
     """Several providers by their keys, with clauses 9.1, 9.2 and 9.6 and section 2 in a method for each duty."""
 
     def __init__(self, children: Mapping[str, Any], *, timeout: float = 5.0) -> None:
-        self.children = dict(children)
+        self.children: dict[str, Any] = dict(children)
         self.timeout = timeout
-        self.claims = {key: self.compose(child).capabilities for key, child in self.children.items()}
+        self.claims: dict[str, dict[str, bool]] = {
+            key: self.compose(child).capabilities for key, child in self.children.items()
+        }
         self.left: set[object] = set()
         self.running: set[object] = set()
 

@@ -43,12 +43,12 @@ class PlainHost:
         self.provider = provider
         self.timeout = timeout
         self.turns = turns
-        self.bases = None if knowledge_bases is None else read.base_ids(list(knowledge_bases))
+        self.bases: Any = None if knowledge_bases is None else read.base_ids(list(knowledge_bases))
         self.left: set[object] = set()
         self.ledgers: OrderedDict[tuple[str, ...], CitationLedger] = OrderedDict()
         self.closing: asyncio.Future[Any] | None = None
-        self.described = None if provider is None else self.compose(provider)
-        self.key = self.described.key if self.described else ""
+        self.described: ProviderDescription | None = None if provider is None else self.compose(provider)
+        self.key: str = self.described.key if self.described else ""
 
     def compose(self, provider: Any) -> ProviderDescription:
         """Clause 8.1: the description, or an error that names the fault."""

@@ -168,10 +168,10 @@ class _Held(_Script):
 
     def __init__(self, answers: Iterable[object] = (), *, held: int | None = None, **described: Any) -> None:
         super().__init__(answers, **described)
-        self.started = Flag()
-        self.told = Flag()
-        self.cancelled = Flag()
-        self.ended = Flag()
+        self.started: Flag = Flag()
+        self.told: Flag = Flag()
+        self.cancelled: Flag = Flag()
+        self.ended: Flag = Flag()
         self._released = Flag()
         self._left = itertools.repeat(None) if held is None else itertools.repeat(None, held)
 

@@ -123,7 +123,7 @@ class Meeting:
     """Where so many children meet before any of them answers; ``together`` is how many did."""
 
     def __init__(self, expected: int) -> None:
-        self.together = 0
+        self.together: int = 0
         self._expected = expected
         self._arrived = 0
         self._over = Flag()
@@ -169,7 +169,9 @@ class Working(SyncScriptedProvider):
 
     def __init__(self, key: str, *, deaf: bool = False) -> None:
         super().__init__([self._work], key=key)
-        self.started, self.told, self.ended = Flag(), Flag(), Flag()
+        self.started: Flag = Flag()
+        self.told: Flag = Flag()
+        self.ended: Flag = Flag()
         self._deaf = deaf
         self._over = Flag()
 

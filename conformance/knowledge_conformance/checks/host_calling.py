@@ -18,7 +18,7 @@ from knowledge_provider import CancelSignal, RetrievalContext, error_code
 _SETTLING_TURNS: Final = 10
 _ATTEMPTS: Final = 5
 
-LATE_THEN_FRESH: Final = tuple(
+LATE_THEN_FRESH: Final[tuple[object, ...]] = tuple(
     [{"id": name, "content": "text", "source": {"uri": f"https://example.org/{name}"}}] for name in ("late", "fresh")
 )
 """What a provider answers that is held once."""

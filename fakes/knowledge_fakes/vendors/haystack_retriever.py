@@ -34,7 +34,7 @@ class ServiceError(Exception):
     def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
         super().__init__(message)
         self.status_code = status
-        self.response = SimpleNamespace(status_code=status, headers=headers)
+        self.response: SimpleNamespace = SimpleNamespace(status_code=status, headers=headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,12 @@ class _Script:
         top_k: int = _TOP_K,
         api_key: str = "",
     ) -> None:
-        self.filters, self.top_k = filters, top_k
+        self.filters: dict[str, Any] | None = filters
+        self.top_k: int = top_k
         self.asked: list[Asked] = []
-        self.held, self.gone, self._released = threading.Event(), threading.Event(), threading.Event()
+        self.held: threading.Event = threading.Event()
+        self.gone: threading.Event = threading.Event()
+        self._released = threading.Event()
         self._documents, self._api_key = {document.id: document for document in handbook_documents()}, api_key
         self.answer(how)
 

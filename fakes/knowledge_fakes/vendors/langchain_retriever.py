@@ -33,7 +33,7 @@ class ServiceError(Exception):
     def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
         super().__init__(message)
         self.status_code = status
-        self.response = SimpleNamespace(status_code=status, headers=headers)
+        self.response: SimpleNamespace = SimpleNamespace(status_code=status, headers=headers)
 
 
 @dataclass(frozen=True, slots=True)

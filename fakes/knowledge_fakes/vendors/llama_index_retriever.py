@@ -44,7 +44,7 @@ class ServiceError(Exception):
     def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
         super().__init__(message)
         self.status_code = status
-        self.response = SimpleNamespace(status_code=status, headers=headers)
+        self.response: SimpleNamespace = SimpleNamespace(status_code=status, headers=headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,9 @@ class SyncHandbookRetriever(BaseRetriever):
     def __init__(self, how: "str | Answerer" = "sound", *, similarity_top_k: int = _TOP_K, api_key: str = "") -> None:
         self.similarity_top_k = similarity_top_k
         self.asked: list[Asked] = []
-        self.held, self.gone, self._released = threading.Event(), threading.Event(), threading.Event()
+        self.held: threading.Event = threading.Event()
+        self.gone: threading.Event = threading.Event()
+        self._released = threading.Event()
         self._nodes, self._api_key = {node.node_id: node for node in handbook_nodes()}, api_key
         self.answer(how)
         super().__init__()

@@ -83,7 +83,8 @@ class ToolService:
             if name not in known:
                 raise ValueError(f"{name!r} is not there; choose from {', '.join(map(str, known))}")
         self.seen: list[dict[str, Any]] = []
-        self.called, self.cancelled = threading.Event(), threading.Event()
+        self.called: threading.Event = threading.Event()
+        self.cancelled: threading.Event = threading.Event()
         self._shape, self._way, self._left = shape, way, times
         self._while_connecting, self._token, self._tenants = while_connecting, token, tenants
 

@@ -56,13 +56,14 @@ class VectorStoreService:
 
     def __init__(self, stores: Mapping[str, Sequence[Chunk]] | None = None, *, api_key: str | None = None) -> None:
         self.searches: list[Search] = []
-        self.held, self.gone = threading.Event(), threading.Event()
+        self.held: threading.Event = threading.Event()
+        self.gone: threading.Event = threading.Event()
         self._stores = handbook_stores() if stores is None else stores
         self._chunks = {chunk.key: chunk for chunks in self._stores.values() for chunk in chunks}
         self._index = build_index({key: chunk.found_by for key, chunk in self._chunks.items()})
         self._api_key = api_key
         self._answers: dict[str, Answerer] = {}
-        self.app = Starlette(
+        self.app: Starlette = Starlette(
             routes=[
                 Route("/v1/vector_stores/{store}/search", self._search, methods=["POST"]),
                 Route("/v1/vector_stores/{store}", self._retrieve),
