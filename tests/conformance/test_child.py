@@ -40,7 +40,7 @@ class Child:
     def begin(self, target: str = SOUND, **settings: Any) -> None:
         os.write(self.commands, KEY)
         given = Settings(**settings).model_dump(mode="json")
-        self.writer.write({"path": search_path(), "target": target, "settings": given})
+        self.writer.write({"path": search_path(), "target": target, "settings": given, "kind": "provider"})
 
     def until(self, name: str) -> Any:
         """The next message of this name."""

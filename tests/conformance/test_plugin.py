@@ -74,7 +74,7 @@ def test_collecting_lists_the_checks_and_starts_nothing(folder: Path) -> None:
     """Not even a target that is not there."""
     listed = run_pytest(folder, "--provider=nowhere:provider", "--co", "-q")
     assert listed.returncode == 0
-    assert lines(listed.stdout, starting="provider::") == [f"provider::{check_id}" for check_id in BY_ID]
+    assert lines(listed.stdout, starting="provider::") == [f"provider::{check.id}" for check in CHECKS]
     assert f"{len(CHECKS)} tests collected" in listed.stdout
     assert "verdict" not in listed.stdout
 
@@ -232,4 +232,4 @@ def test_the_options_are_in_pytests_help(folder: Path) -> None:
 def test_reports_are_json_that_others_can_read(sound: Done, folder: Path) -> None:
     """In the order that the documentation shows."""
     document = json.loads((folder / "out" / "report.json").read_text())
-    assert list(document)[:5] == ["kit", "protocol", "requirements", "target", "verdict"]
+    assert list(document)[:6] == ["kit", "protocol", "requirements", "kind", "target", "verdict"]
