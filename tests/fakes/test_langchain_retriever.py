@@ -16,9 +16,9 @@ from langchain_core.documents import Document
 from knowledge_fakes.vendors.langchain_retriever import (
     ANSWERS,
     AsyncHandbookRetriever,
-    ServiceError,
     SyncHandbookRetriever,
 )
+from knowledge_fakes.vendors.service_error import ServiceError
 
 QUERY = "release policy"
 PLAIN = load_handbook().search(RetrievalRequest(query=QUERY, top_k=8))

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any, Final, NoReturn
 from uuid import uuid4
 
@@ -20,21 +20,13 @@ from haystack.utils.filters import document_matches_filter
 
 from knowledge_fakes.handbook import load_handbook
 from knowledge_fakes.search import search
+from knowledge_fakes.vendors.service_error import ServiceError
 
 Hits = list[Document]
 Answerer = Callable[[Hits, str], Any]
 """What a retriever makes of its hits, all its outputs; gets its API key too, which some back ends repeat. May raise."""
 
 _TOP_K: Final = 8
-
-
-class ServiceError(Exception):
-    """What a client of a remote store raises: with the HTTP status, and a response with headers."""
-
-    def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
-        super().__init__(message)
-        self.status_code = status
-        self.response: SimpleNamespace = SimpleNamespace(status_code=status, headers=headers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any, Final, NoReturn
 from uuid import uuid4
 
@@ -19,21 +19,13 @@ from pydantic import Field, PrivateAttr
 
 from knowledge_fakes.handbook import load_handbook
 from knowledge_fakes.search import search
+from knowledge_fakes.vendors.service_error import ServiceError
 
 Hits = list[Document]
 Answerer = Callable[[Hits, str], Any]
 """What a retriever makes of its hits; gets its API key too, which some back ends repeat. May raise."""
 
 _TOP_K: Final = 8
-
-
-class ServiceError(Exception):
-    """What a client of a remote store raises: with the HTTP status, and a response with headers."""
-
-    def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
-        super().__init__(message)
-        self.status_code = status
-        self.response: SimpleNamespace = SimpleNamespace(status_code=status, headers=headers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any, Final, NoReturn
 from uuid import uuid4
 
@@ -28,6 +28,7 @@ from llama_index.core.schema import (
 
 from knowledge_fakes.handbook import load_handbook
 from knowledge_fakes.search import search
+from knowledge_fakes.vendors.service_error import ServiceError
 
 Hits = list[NodeWithScore]
 Answerer = Callable[[Hits, str], Any]
@@ -36,15 +37,6 @@ Answerer = Callable[[Hits, str], Any]
 _TOP_K: Final = 8
 # A search that is held on an event loop holds everything, the test that would let it go too.
 _HELD_SECONDS: Final = 30.0
-
-
-class ServiceError(Exception):
-    """What a client of a remote store raises: with the HTTP status, and a response with headers."""
-
-    def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
-        super().__init__(message)
-        self.status_code = status
-        self.response: SimpleNamespace = SimpleNamespace(status_code=status, headers=headers)
 
 
 @dataclass(frozen=True, slots=True)
