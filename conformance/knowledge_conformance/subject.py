@@ -42,7 +42,10 @@ class Surveyor(Protocol):
 
 
 class Subject(Watched):
-    """One provider under one check; its calls are bounded, counted and announced."""
+    """One provider under one check; its calls are bounded, counted and announced.
+
+    ``target`` is the provider's name, ``module:obj``, where it has one, so that it can be made in another process.
+    """
 
     def __init__(
         self,
@@ -52,9 +55,11 @@ class Subject(Watched):
         allowed: int,
         announce: Callable[[str, float], None],
         surveyor: Surveyor,
+        target: str | None = None,
     ) -> None:
         super().__init__(settings, announce=announce, allowed=allowed)
         self.provider = provider
+        self.target = target
         self._surveyor = surveyor
 
     # What a check says.

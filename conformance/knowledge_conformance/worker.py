@@ -106,7 +106,14 @@ class Worker:
         if self._kind.subject is not None:
             subject: Watched = self._kind.subject(opened.provider, self._settings, announce=self._announce)
             return subject
-        return Subject(opened.provider, self._settings, allowed=allowed, announce=self._announce, surveyor=self._survey)
+        return Subject(
+            opened.provider,
+            self._settings,
+            allowed=allowed,
+            announce=self._announce,
+            surveyor=self._survey,
+            target=self._named if isinstance(self._named, str) else None,
+        )
 
     def _allowed(self, check: Check, remaining: int) -> int:
         wanted = check.calls_allowed(self._settings) if self._kind.subject is None else remaining

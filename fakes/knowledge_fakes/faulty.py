@@ -1,4 +1,4 @@
-"""The embedded provider with one fault each, as targets: ``knowledge_fakes.faulty:duplicate_ids``.
+"""A sound provider with one fault each, mostly the embedded one, as targets: ``knowledge_fakes.faulty:duplicate_ids``.
 
 For authors of hosts, who want to see theirs survive them, and for who wants to see what the kit says. The names are
 those of ``knowledge_fakes.faults.FAULTS``; a lethal one takes the process with it when it is asked something.
@@ -6,10 +6,10 @@ those of ``knowledge_fakes.faults.FAULTS``; a lethal one takes the process with 
 
 import functools
 from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import Any
 
 from knowledge_fakes.faults import FAULTS
-from knowledge_fakes.handbook import provider
 
 
 @functools.cache
@@ -17,7 +17,7 @@ def _factory(name: str) -> Callable[[], Any]:
     fault = FAULTS[name]
 
     def factory() -> Any:
-        return fault.wrap(provider())
+        return fault.wrap(resolve_name(fault.over)())
 
     factory.__name__ = factory.__qualname__ = name
     factory.__doc__ = fault.summary

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Final
 
 from knowledge_fakes.faults import answers, identity, lifecycle, links, plainness, process, requests, timing
-from knowledge_fakes.faults._fault import Fault
+from knowledge_fakes.faults._fault import EMBEDDED, Fault
 
-__all__ = ["FAULTS", "Fault"]
+__all__ = ["EMBEDDED", "FAULTS", "Fault"]
 
 _MODULES: Final = (identity, lifecycle, requests, answers, plainness, links, timing, process)
 

@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import cleandoc
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
+
+EMBEDDED: Final = "knowledge_fakes.handbook:provider"
+"""The sound provider that a fault is put over where it does not name another."""
 
 Wrap = Callable[[Any], Any]
 """Makes a faulty provider of a sound one. Neither is typed closer: what is wrong may be the type."""
@@ -18,6 +21,8 @@ class Fault:
     embedded provider with it, the one that names the mistake best first; over another
     provider at least that one. ``fragment`` is a piece of what it wanted or saw, or of where it saw it. ``settings``
     are those that a run needs for this fault, by Python name.
+    ``over`` names the sound provider, as ``module:obj``, that a run needs for this fault to show: not each has a
+    network, or owners, that something can be wrong with.
     A ``lethal`` fault takes the process with it, or holds it for ever: run it in a child process only.
     """
 
@@ -28,10 +33,15 @@ class Fault:
     fragment: str
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     lethal: bool = False
+    over: str = EMBEDDED
 
 
 def fault(
-    *trips: str, fragment: str, settings: Mapping[str, Any] | None = None, lethal: bool = False
+    *trips: str,
+    fragment: str,
+    settings: Mapping[str, Any] | None = None,
+    lethal: bool = False,
+    over: str = EMBEDDED,
 ) -> Callable[[Wrap], Fault]:
     """Declare a wrapper as a fault: its name is the fault's, and its docstring the summary.
 
@@ -40,7 +50,8 @@ def fault(
 
     def declare(wrap: Wrap) -> Fault:
         summary = summary_of(wrap, trips)
-        return Fault(wrap.__name__, summary, wrap, trips, fragment, MappingProxyType(dict(settings or {})), lethal)
+        held = MappingProxyType(dict(settings or {}))
+        return Fault(wrap.__name__, summary, wrap, trips, fragment, held, lethal, over)
 
     return declare
 
