@@ -48,6 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     listing = commands.add_parser("checks", help="list the checks, and what is not tested")
     listing.set_defaults(command=_checks)
+    faults = commands.add_parser("faults", help="list the faults that --prove puts into a provider")
+    faults.set_defaults(command=_faults)
     explain = commands.add_parser("explain", help="say what a check is about")
     explain.add_argument("id", metavar="ID")
     explain.set_defaults(command=_explain)
@@ -72,6 +74,15 @@ def _checks(_given: argparse.Namespace) -> int:
     for kind in KINDS.values():
         for clause, reason in kind.not_tested.items():
             print(f"  {clause:17}  {reason}")
+    return 0
+
+
+def _faults(_given: argparse.Namespace) -> int:
+    from knowledge_fakes.faults import FAULTS
+
+    for fault in FAULTS.values():
+        print(f"{fault.name:40} {', '.join(fault.trips):22} {fault.summary}")
+    print("\nOne of them in your own provider: knowledge-kit run acme.search:provider+NAME")
     return 0
 
 

@@ -1,4 +1,7 @@
-"""What ``module:obj`` names and how a provider is made of it; knows importing and opening, no contract clause."""
+"""What ``module:obj`` names and how a provider is made of it; knows importing and opening, no contract clause.
+
+``module:obj+fault`` is the same provider with a fault of ``knowledge_fakes.faults`` in it.
+"""
 
 import importlib
 import inspect
@@ -6,13 +9,13 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Final
 
 from knowledge_conformance.render import show, show_error
 
-_SHAPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_SHAPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*(\+[a-z][a-z0-9_]*)?")
 
 
 A_PROVIDER: Final = "a provider, or what makes one"
@@ -24,11 +27,15 @@ class TargetError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A loaded target. ``instance``: the object itself is the provider, and lives for the whole run."""
+    """A loaded target. ``instance``: the object itself is the provider, and lives for the whole run.
+
+    ``wrap`` is put over each provider of it: a fault, to see whether the checks catch it here.
+    """
 
     name: str
     value: Any
     instance: bool
+    wrap: Callable[[Any], Any] | None = None
 
 
 def check_name(name: str) -> str:
@@ -43,7 +50,20 @@ def load(name: str, wanted: str = A_PROVIDER) -> Target:
 
     ``wanted`` says in words what it has to be.
     """
-    module_name, _, path = check_name(name).partition(":")
+    plain_name, _, fault = check_name(name).partition("+")
+    if not fault:
+        return _loaded(name, wanted)
+    # Only then: a user's ordinary run has no use for the faults.
+    from knowledge_fakes.faults import FAULTS
+
+    if wanted != A_PROVIDER or fault not in FAULTS:
+        known = "knowledge-kit faults lists them" if wanted == A_PROVIDER else "only a provider can be given one"
+        raise TargetError(f"cannot load {name}: there is no fault {fault!r}; {known}")
+    return replace(_loaded(plain_name, wanted), name=name, wrap=FAULTS[fault].wrap)
+
+
+def _loaded(name: str, wanted: str) -> Target:
+    module_name, _, path = name.partition(":")
     try:
         value: Any = importlib.import_module(module_name)
     except BaseException as error:  # a module may raise anything while it is imported
@@ -99,13 +119,17 @@ async def open_provider(target: Target, stack: AsyncExitStack) -> tuple[Any, boo
     try:
         value = target.value if target.instance else await _made(target.value)
         if _is_provider(value):
-            return value, False
+            return _wrapped(target, value), False
         value = await _entered(value, stack)
         if _is_provider(value):
-            return value, True
+            return _wrapped(target, value), True
     except BaseException as error:  # a factory may raise anything
         raise TargetError(f"cannot open {target.name}: it raised {show_error(error)}") from error
     raise TargetError(f"cannot open {target.name}: it gave {_kind(value)}, which has no describe and no retrieve")
+
+
+def _wrapped(target: Target, provider: Any) -> Any:
+    return provider if target.wrap is None else target.wrap(provider)
 
 
 def factory_of(target: Target, wanted: str) -> Callable[..., Any]:

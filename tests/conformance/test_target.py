@@ -40,7 +40,26 @@ def test_a_name_is_a_module_and_an_object(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", ":", "a", "a:", ":b", "a.b", "a:b:c", "a b:c", "a-b:c", "1a:b", "a..b:c", "a:b()", "a:b\n", "/a/b.py:c"],
+    [
+        "",
+        ":",
+        "a",
+        "a:",
+        ":b",
+        "a.b",
+        "a:b+",
+        "a:b+-c",
+        "a:b+c+d",
+        "a+b:c",
+        "a:b:c",
+        "a b:c",
+        "a-b:c",
+        "1a:b",
+        "a..b:c",
+        "a:b()",
+        "a:b\n",
+        "/a/b.py:c",
+    ],
 )
 def test_another_name_is_refused_with_an_example(name: str) -> None:
     """The message shows what came and what is wanted."""
@@ -244,3 +263,30 @@ def test_an_object_of_the_program_that_runs_has_no_name(monkeypatch: pytest.Monk
     vars(main)["found"] = found
     monkeypatch.setitem(sys.modules, "__main__", main)
     assert importable_name(found) is None
+
+
+def test_a_fault_in_a_target_is_put_over_what_it_makes() -> None:
+    """The name says both, so that a process that is given the name has both."""
+    target = load("knowledge_fakes.handbook:provider+key_is_a_title")
+    assert target.name == "knowledge_fakes.handbook:provider+key_is_a_title"
+    provider, _ = opened(target)
+    assert provider.describe()["key"] == "Acme Search"
+
+
+def test_a_fault_in_a_context_manager_is_put_over_what_it_yields() -> None:
+    """The manager itself has no answers that could be wrong."""
+    provider, entered = opened(load("knowledge_fakes.conformant:context_manager+key_is_a_title"))
+    assert entered
+    assert provider.describe()["key"] == "Acme Search"
+
+
+def test_an_unknown_fault_is_refused() -> None:
+    """With the command that lists them."""
+    with pytest.raises(TargetError, match="no fault 'no_such_fault'; knowledge-kit faults lists them"):
+        load("knowledge_fakes.handbook:provider+no_such_fault")
+
+
+def test_only_a_provider_can_be_given_a_fault() -> None:
+    """The faults are those of providers."""
+    with pytest.raises(TargetError, match="only a provider can be given one"):
+        load("knowledge_provider:KnowledgeHost+duplicate_ids", "what makes a host")
