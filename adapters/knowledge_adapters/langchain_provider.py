@@ -32,8 +32,7 @@ class LangChainProvider:
     gives the search arguments that keep to the context's owner, such as ``{"filter": …}``. ``in_thread`` says whether
     to call the synchronous method, in a daemon thread; by default, where LangChain would use a thread itself.
 
-    Raises ``TypeError`` or ``ValueError`` when the target cannot be asked so, and ``pydantic.ValidationError`` when
-    ``key`` or ``label`` breaks clause 1.4 or 1.5. ``close()`` leaves the target open: it is the caller's.
+    Raises ``TypeError`` or ``ValueError`` if it cannot be asked so, ``pydantic.ValidationError`` by clause 1.4 or 1.5.
     """
 
     def __init__(
@@ -51,8 +50,7 @@ class LangChainProvider:
         in_thread: bool | None = None,
     ) -> None:
         search = _SEARCHES.get(score_kind, "")
-        self._sync: Any = getattr(target, search, None)
-        self._async: Any = getattr(target, f"a{search}", None)
+        self._sync, self._async = (getattr(target, name, None) for name in (search, f"a{search}"))
         self._in_thread = _wraps_a_thread(target, self._async) if in_thread is None else in_thread
         if (self._sync if self._in_thread else self._async) is None:
             wanted = "for a vector store 'similarity', 'distance' or 'relevance', for a retriever none"
@@ -77,7 +75,7 @@ class LangChainProvider:
         return Health(status="unavailable" if self._closed else "ready")
 
     def close(self) -> None:
-        """Refuse further calls (clause 2.2)."""
+        """Refuse further calls (clause 2.2); the target stays open, as it is the caller's."""
         self._closed = True
 
     async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> list[RetrievalResult]:
@@ -90,8 +88,9 @@ class LangChainProvider:
         try:
             async with services.time_limit(context.signal):
                 found = adapting.records_of(await self._search(request, context), "LangChain")
-            taken: dict[str, str] = {}
-            return adapting.usable((self._result(item, taken) for item in found), request.top_k)
+                if _tell_nothing(found[: request.top_k]) and await self._has_no_vector(request.query, context):
+                    return []
+            return adapting.usable(map(partial(self._result, taken={}), found), request.top_k)
         except errors.KnowledgeError:
             raise
         except Exception as error:
@@ -99,18 +98,17 @@ class LangChainProvider:
 
     async def _search(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
         arguments: dict[str, Any] = {"k": request.top_k} if self._takes_k else {}
-        if self._scope is not None:
-            arguments |= adapting.owner_arguments(self._scope, context)
+        arguments |= {} if self._scope is None else adapting.owner_arguments(self._scope, context)
         try:
             return await self._call(context, self._sync, self._async, request.query, **arguments)
         except ValueError as error:
-            if str(error).startswith("NaN values found") and await self._has_no_vector(request.query, context):
-                return []
-            raise
+            if not str(error).startswith("NaN values found") or not await self._has_no_vector(request.query, context):
+                raise
+        return []
 
     async def _has_no_vector(self, query: str, context: RetrievalContext) -> bool:
-        # Clause 3.2: LangChain's cosine refuses a vector of zeros, as an emoji has in a list of words. Clause 5.10: its
-        # words say the same of a NaN, which is a failure, so the vector itself has to show that nothing can be near it.
+        # Clauses 3.2, 3.7: with a vector of zeros, as an emoji has in a list of words, a cosine raises in LangChain, is
+        # NaN in pgvector, 0 in Qdrant. Clause 5.10: so may a broken one; the vector has to show that nothing is near.
         model: Any = getattr(self._store, "embeddings", None)
         return model is not None and {*await self._call(context, model.embed_query, model.aembed_query, query)} == {0}
 
@@ -119,13 +117,12 @@ class LangChainProvider:
             return await self._threads.run(context.signal, sync, query, **arguments)
         return await other(query, **arguments)
 
-    def _result(self, item: Any, taken: dict[str, str]) -> RetrievalResult | None:
+    def _result(self, row: Any, taken: dict[str, str]) -> RetrievalResult | None:
         # A store gives pairs; whatever else came stays whole, and has no number.
-        pair = [*item] if self._score_kind and isinstance(item, tuple | list) and len(item) == 2 else [item, None]
-        document, number = pair
+        document, raw = [*row] if self._score_kind and isinstance(row, tuple | list) and len(row) == 2 else [row, None]
         if not hasattr(document, "page_content"):
             raise errors.KnowledgeInvalidResponseError(f"LangChain gave {type(document).__name__}, not a document")
-        score = adapting.plain_number(number)
+        score = adapting.plain_number(raw)
         if self._score_kind and score is None:
             return None
         # Clause 5.4: higher is better. A distance of 0 stays 0, as -0.0 would only puzzle.
@@ -136,15 +133,18 @@ class LangChainProvider:
         return self._result_of(document.page_content, metadata, taken, vendor_id=given, score=score)
 
 
+def _tell_nothing(top: Any) -> bool:
+    return {isinstance(n, float) and not abs(n) > 0 for row in top if isinstance(row, tuple) for n in row[1:]} == {True}
+
+
 def _wraps_a_thread(target: Any, search: object) -> bool:
     # A hung call would keep such a thread, and with it the event loop's shutdown and the process's exit.
     search = getattr(target, f"a{_SCORED}", None) or getattr(target, "_aget_relevant_documents", search)
-    if _owner(search) == "VectorStoreRetriever":
+    if _core_class(search) == "VectorStoreRetriever":
         search = getattr(target.vectorstore, _BEHIND.get(target.search_type, f"a{_SCORED}"))
-    return search is None or _owner(search) in ("BaseRetriever", "VectorStore", "InMemoryVectorStore", "Runnable")
+    return search is None or _core_class(search) in ("BaseRetriever", "VectorStore", "InMemoryVectorStore", "Runnable")
 
 
-def _owner(method: object) -> str:
-    # The class of LangChain's core that defines a method.
+def _core_class(method: object) -> str:
     module = getattr(method, "__module__", None) or ""
     return getattr(method, "__qualname__", "").partition(".")[0] if module.startswith("langchain_core.") else ""
