@@ -3,6 +3,7 @@
 import ast
 import io
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -74,6 +75,15 @@ def test_the_list_says_what_each_maps_and_needs(capsys: Capture) -> None:
         assert line.endswith(f"  {adapter.maps}")
         assert ">=" in copying.needed(adapter.name)
         assert f"  {copying.needed(adapter.name)} " in line
+
+
+def test_the_page_says_the_lowest_version_of_each() -> None:
+    """As the extra does, which is what is tested: a floor that moves takes the page with it."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    packages = [(adapter.name, extras[adapter.name][0].split(">=")) for adapter in ADAPTERS]
+    rows = "\n".join(f"| `{name}` | `{package}` {lowest} |" for name, (package, lowest) in packages)
+    table = f"| extra | lowest version |\n| --- | --- |\n{rows}\n\n"
+    assert table in (ROOT / "docs" / "adapters.md").read_text("utf-8")
 
 
 def test_without_an_installation_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
