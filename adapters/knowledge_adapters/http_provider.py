@@ -111,7 +111,7 @@ class HTTPProvider:
             own = {} if self._scope is None else adapting.owner_arguments(self._scope, context)
             async with services.time_limit(context.signal, self._timeout) as limit:
                 body = await self._ask(question, {**self._headers, **services.sendable(own)}, limit)
-            return self._results(answers.read_json(body), request.top_k)
+            return self._results(answers.read_json(body, self._max_bytes), request.top_k)
         except errors.KnowledgeError:
             raise
         except Exception as error:

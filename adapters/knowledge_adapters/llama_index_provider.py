@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from knowledge_provider import CancelSignal, Source, adapting, errors, limits, services
+from knowledge_provider import CancelSignal, adapting, errors, services
 from knowledge_provider.models import Health, ProviderDescription, RetrievalContext, RetrievalRequest, RetrievalResult
 
 if TYPE_CHECKING:
@@ -116,11 +116,8 @@ class LlamaIndexProvider:
             own, hidden = node.node_id if self._node_ids else None, node.excluded_llm_metadata_keys
             # Clause 5.4: higher is better. A distance of 0 stays 0, as -0.0 would only puzzle.
             meant = score and score * self._sign if self._sign else None
-            made = self._result_of(text, node.metadata, taken, vendor_id=own, score=meant, left_out=hidden)
-            document = adapting.place_text(node.ref_doc_id, limits.SOURCE_ID_MAX)
-            if made and document:
-                made = made.model_copy(update={"source": (made.source or Source()).model_copy(update={"id": document})})
-            yield made
+            kept: dict[str, Any] = {"vendor_id": own, "score": meant, "source_id": node.ref_doc_id, "left_out": hidden}
+            yield self._result_of(text, node.metadata, taken, **kept)
 
 
 def _narrowed(retriever: Any, wanted: list[Any]) -> Any:

@@ -128,13 +128,8 @@ class MCPProvider:
         parts = {**dict(request), "knowledge_base_ids": adapting.bases_asked_for(request, self._bases)}
         # For many a tool, an empty object would be a restriction to nothing.
         asked = {name: parts[part] for part, name in self._arguments.items() if parts[part]}
-        try:
-            # Clause 4.2: what is the owner's stands, whatever the request has.
-            return asked if self._scope is None else asked | adapting.owner_arguments(self._scope, context)
-        except errors.KnowledgeError:
-            raise
-        except Exception as error:
-            raise adapting.failure(error, "scope") from error
+        # Clause 4.2: what is the owner's stands, whatever the request has.
+        return asked if self._scope is None else asked | adapting.owner_arguments(self._scope, context)
 
     async def _call(self, arguments: dict[str, Any], signal: CancelSignal, heard: _Heard) -> "CallToolResult":
         from mcp import MCPError
@@ -197,7 +192,7 @@ def _connector(
 
     if not isinstance(server, str):
         made: Callable[[], Any] = server if callable(server) else lambda: server
-        return lambda: Client(made())
+        return lambda: Client(adapting.made(made, "what makes the server"))
     # The call's limit ends a wait for an answer, however long it is.
     url, waits = services.plain_url(server), httpx2.Timeout(30, read=None)
     make = make or partial(httpx2.AsyncClient, verify=httpx2.create_ssl_context(), timeout=waits)
@@ -205,8 +200,9 @@ def _connector(
     @asynccontextmanager
     async def connect() -> "AsyncGenerator[Client]":
         _HEARD.set(heard := _Heard())
+        opened = adapting.made(make, "http_client")
         try:
-            async with make() as http:
+            async with opened as http:
                 http.headers.update(headers)
                 http.event_hooks["response"].append(_listen)
                 async with Client(streamable_http_client(url, http_client=http)) as client:

@@ -76,11 +76,13 @@ class OpenAIFileSearchProvider:
         """``degraded`` when a store is gone or does not answer within 4 s, ``unavailable`` when all are so."""
         if self._closed:
             return models.Health(status="unavailable")
-        known = (self._yours or self._clients.get()).vector_stores
-        asking = (asyncio.wait_for(known.retrieve(store), 4) for _, store in self._stores.values())
+        asking = (asyncio.wait_for(self._looked_at(store), 4) for _, store in self._stores.values())
         found = await asyncio.gather(*asking, return_exceptions=True)
         there = [getattr(each, "status", None) in ("completed", "in_progress") for each in found]
         return models.Health(status="ready" if all(there) else "degraded" if any(there) else "unavailable")
+
+    async def _looked_at(self, store: str) -> Any:
+        return await (self._yours or self._clients.get()).vector_stores.retrieve(store)
 
     async def close(self) -> None:
         """Refuse further calls, and close the client that was made for this event loop (clauses 2.2, 2.3)."""

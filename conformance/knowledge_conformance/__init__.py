@@ -56,16 +56,23 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
     add("--provider-timeout", type=float, metavar="SECONDS", help="time for one call of the provider (10)")
     add("--provider-examples", type=int, metavar="N", help="how many requests to generate (25)")
     add("--provider-seed", type=int, metavar="N", help="generate other requests (0)")
-    add("--provider-report", metavar="PATH", help="write the report there as JSON")
-    add("--max-calls", type=int, metavar="N", help="never call the provider more often in this run (400)")
+    add("--provider-report", action="append", default=[], metavar="PATH", help="write it there: .json, .html, .md")
+    add("--max-calls", type=int, metavar="N", help="never call the provider more often in this run (600)")
     add("--require", action="append", metavar="FACET", help="a facet that the verdict must cover; repeatable")
     add("--strict-should", action="store_true", default=None, help="an unmet SHOULD fails the run")
+    add("--inject-network-faults", action="store_true", default=None, help="cut the provider's network in many ways")
+    add("--prove", action="store_true", help="put every known fault into the provider: does a check catch it?")
+    add("--replay", metavar="TOKEN", help="run one check again on what it failed on, as a failure's last line says")
+    add("--emit-repro", metavar="DIR", help="write a small test there for each failed check of a provider")
+    add("--write-known-failures", action="store_true", help="write what fails into the settings, to accept it")
     add("--in-process", action="store_true", help="run without a child process, for debuggers; without protection")
 
 
 def pytest_configure(config: "pytest.Config") -> None:
     """Load the kit when something to check is named, and only then."""
     if any(config.getoption(kind) for kind in ("provider", "host", "composite")):
+        from knowledge_conformance.hushing import Hush
         from knowledge_conformance.plugin import Door
 
         config.pluginmanager.register(Door(config), "knowledge-conformance-run")
+        config.pluginmanager.register(Hush(), "knowledge-conformance-hush")

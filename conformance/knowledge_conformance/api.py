@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from knowledge_conformance.check import Check
 from knowledge_conformance.kinds import KindName, kind_named
 from knowledge_conformance.report import Report
 from knowledge_conformance.running import Run
@@ -43,13 +44,25 @@ async def run(
 
 
 def run_sync(
-    target: Provided, settings: Settings | None = None, *, kind: KindName = "provider", in_process: bool = False
+    target: Provided,
+    settings: Settings | None = None,
+    *,
+    kind: KindName = "provider",
+    in_process: bool = False,
+    source: str = "the settings",
+    only: Check | None = None,
+    begun: Callable[[Run], None] = lambda _run: None,
 ) -> Report:
-    """``run`` for a caller without an event loop."""
-    started = Run(resolve(target), settings or Settings(), kind=kind_named(kind), in_process=in_process)
+    """``run`` for a caller without an event loop, who may know the settings' file, or want one check ``only``.
+
+    ``begun`` is given the run as it begins, for whoever shows how far it is.
+    """
+    made = settings or Settings()
+    started = Run(resolve(target), made, kind=kind_named(kind), in_process=in_process, source=source)
+    begun(started)
     try:
         started.runner.open()
-        return started.all()
+        return started.all() if only is None else started.only(only)
     finally:
         started.runner.kill()
 
@@ -59,10 +72,12 @@ def assert_conforms(
 ) -> Report:
     """Run all checks and raise ``NotConformantError`` unless the target is conformant; the report otherwise.
 
+    Known failures of the settings are accepted; ``report.conformant`` tells.
+
     Not for use inside a running event loop: there, ``await run(...)`` and look at ``report.conformant``.
     """
     report = run_sync(target, settings, kind=kind, in_process=in_process)
-    if not report.conformant:
+    if not report.accepted:
         raise NotConformantError(report, settings or Settings())
     return report
 

@@ -9,10 +9,20 @@ import functools
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from knowledge_conformance.blame import (
+    SAMPLE_SECONDS,
+    SAMPLES,
+    Stack,
+    agreed,
+    authors,
+    stack_of_awaitable,
+    stack_of_thread,
+)
+from knowledge_conformance.threads import HostThread
 from knowledge_provider import limits
 
 GRACE_SECONDS: Final = limits.CANCEL_SECONDS
@@ -24,6 +34,7 @@ class Ending:
     """How a call ended: with a ``value``, with an ``error``, or not within its time.
 
     ``hung`` means that the time was up; ``left_running`` that it then did not end when it was cancelled either.
+    ``held`` says where in the author's code it stood then, as " in …", and ``goes_on`` where it stands now, or "".
     """
 
     value: Any = None
@@ -31,6 +42,17 @@ class Ending:
     seconds: float = 0.0
     hung: bool = False
     left_running: bool = False
+    held: str = ""
+    goes_on: str = ""
+
+    @property
+    def instead(self) -> str:
+        """What came of a call that hung, in words."""
+        waits = f": it waits{self.held}" if self.held else ""
+        if not self.left_running:
+            return f"no answer{waits}"
+        goes_on = f", and goes on{self.goes_on}" if self.held and self.goes_on not in ("", self.held) else ""
+        return f"it was still running after it was cancelled, too{waits}{goes_on}"
 
 
 def is_async(function: Callable[..., Any]) -> bool:
@@ -52,15 +74,29 @@ async def call(
     the call is cancelled. A method that blocks the loop itself ends only with its process, by the supervisor.
     """
     began = time.perf_counter()
-    task = asyncio.ensure_future(shielded(function, *arguments))
+    threads: list[threading.Thread] = []
+    task = asyncio.ensure_future(_shielded(threads, function, *arguments))
     done, _ = await asyncio.wait({task}, timeout=seconds)
     if done:
         return _ended(task, began)
+    held = await where_it_waits(task, threads)
     if on_timeout is not None:
         on_timeout()
     task.cancel()
     done, _ = await asyncio.wait({task}, timeout=GRACE_SECONDS)
-    return Ending(seconds=time.perf_counter() - began, hung=True, left_running=not done)
+    goes_on = "" if done else await where_it_waits(task, threads)
+    return Ending(seconds=time.perf_counter() - began, hung=True, left_running=not done, held=held, goes_on=goes_on)
+
+
+async def where_it_waits(task: "asyncio.Future[Any]", threads: Sequence[threading.Thread] = ()) -> str:
+    """Where in the author's code a task is suspended, or a thread that it waits for works, as " in …", or ""."""
+    stacks: list[Stack] = []
+    # A call that polls is somewhere else each time.
+    for _ in range(SAMPLES):
+        suspended = stack_of_awaitable(task)
+        stacks.append(suspended if authors(suspended) or not threads else stack_of_thread(threads[-1].ident))
+        await asyncio.sleep(SAMPLE_SECONDS)
+    return agreed(stacks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +112,21 @@ async def shielded(function: Callable[..., Any], *arguments: object) -> Any:
     ``SystemExit`` and ``KeyboardInterrupt`` must not reach asyncio: it would stop the loop, and the kit with it.
     A ``CancelledError`` that nobody asked for is the provider's own error.
     """
-    return await finish(await begin(function, *arguments))
+    return await _shielded([], function, *arguments)
 
 
-async def begin(function: Callable[..., Any], *arguments: object) -> Any:
+async def _shielded(threads: list[threading.Thread], function: Callable[..., Any], *arguments: object) -> Any:
+    return await finish(await begin(function, *arguments, threads=threads))
+
+
+async def begin(function: Callable[..., Any], *arguments: object, threads: list[threading.Thread] | None = None) -> Any:
     """What calling the method gives: something to await, or its value, or ``Raised``.
 
-    A coroutine function is called on the loop. Any other might block, so it is called in a thread; what it returns may
-    still be a coroutine, as a decorated method's is.
+    A coroutine function is called on the loop. Any other might block, so it is called in a thread, which ``threads``
+    gets; what it returns may still be a coroutine, as a decorated method's is.
     """
     if not is_async(function):
-        return await in_thread(function, *arguments)
+        return await in_thread(function, *arguments, threads=threads)
     try:
         return function(*arguments)
     except BaseException as error:  # as in ``finish``
@@ -116,8 +156,13 @@ def _ended(task: "asyncio.Future[Any]", began: float) -> Ending:
     return Ending(value=value, seconds=seconds)
 
 
-def in_thread(function: Callable[..., Any], *arguments: object) -> Awaitable[Any]:
-    """A future of ``function(*arguments)``, run in a daemon thread: an executor's thread would hold up the exit."""
+def in_thread(
+    function: Callable[..., Any], *arguments: object, threads: list[threading.Thread] | None = None
+) -> Awaitable[Any]:
+    """A future of ``function(*arguments)``, run in a daemon thread: an executor's thread would hold up the exit.
+
+    ``threads`` gets that thread.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -133,7 +178,10 @@ def in_thread(function: Callable[..., Any], *arguments: object) -> Awaitable[Any
         with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for this any more
             loop.call_soon_threadsafe(settle, value)
 
-    threading.Thread(target=work, name="knowledge-conformance-call", daemon=True).start()
+    thread = HostThread(work, "knowledge-conformance-call")
+    if threads is not None:
+        threads.append(thread)
+    thread.start()
     return future
 
 

@@ -6,6 +6,8 @@ from enum import StrEnum
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from pydantic import JsonValue
+
 if TYPE_CHECKING:
     from knowledge_conformance.exchange import Exchange
     from knowledge_conformance.settings import Settings
@@ -45,7 +47,9 @@ class Check:
     ``id`` is permanent: it is never reused and says nothing about order. ``needs`` are checks that must hold for this
     one to mean anything. ``run`` is given the subject of its kind. ``calls`` bounds the calls of a provider that it
     makes itself, ``surveyed`` says that it looks at the shared survey of ordinary answers. Fewer than ``minimum``
-    observations are inconclusive. ``closes`` marks a check that closes the provider, so that it comes last.
+    observations are inconclusive. ``closes`` marks a check that closes the provider, so that it comes last. ``replays``
+    marks one that draws its inputs and, where ``settings.replay`` has one, looks at that alone. ``later`` is a second
+    part, which runs on another event loop when the first has ended.
     """
 
     id: str
@@ -61,7 +65,9 @@ class Check:
     surveyed: bool = False
     closes: bool = False
     since: str = REQUIREMENTS
+    replays: bool = False
     judge: Callable[["Exchange"], int] | None = field(default=None, repr=False)
+    later: Callable[[Any], Awaitable[None]] | None = field(default=None, repr=False)
 
     @property
     def binding(self) -> bool:
@@ -79,6 +85,9 @@ def _revision(requirements: str) -> tuple[int, ...]:
 
 class Violation(Exception):  # noqa: N818 - the field's word for a broken rule; it is an outcome, not a programming error
     """A check's finding that a rule is broken; every text is one line, bounded and free of secrets."""
+
+    # ``input`` is set by a check that draws its inputs: the one that it found, as ``CheckResult.input`` is written.
+    input: dict[str, JsonValue] | None = None
 
     def __init__(self, *, wanted: str, saw: str, hint: str, where: str | None = None) -> None:
         super().__init__(f"wanted {wanted}; saw {saw}")
@@ -119,6 +128,8 @@ def check(  # a record's fields, each by name
     minimum: int = 1,
     surveyed: bool = False,
     closes: bool = False,
+    replays: bool = False,
+    later: Callable[[Seen], Awaitable[None]] | None = None,
 ) -> Callable[[Callable[[Seen], Awaitable[None]]], Check]:
     """Declare an ``async def`` over its kind's subject as a check; its docstring is the title and the rationale."""
 
@@ -126,7 +137,7 @@ def check(  # a record's fields, each by name
         title, rationale = _documentation(run)
         return Check(
             id=id, clause=clause, level=level, title=title, rationale=rationale, run=run, facet=facet,
-            needs=needs, calls=calls, minimum=minimum, surveyed=surveyed, closes=closes,
+            needs=needs, calls=calls, minimum=minimum, surveyed=surveyed, closes=closes, replays=replays, later=later,
         )  # fmt: skip
 
     return declare

@@ -5,32 +5,38 @@ that a provider raises is no Ctrl-C; provider code runs in the worker's thread.
 """
 
 import contextlib
+import faulthandler
 import os
 import queue
 import signal
 import sys
-import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from knowledge_conformance.channel import CHANNEL_LOST, KEY_BYTES, KIT_LOST, ChannelError, Reader, Writer
+from knowledge_conformance.threads import HostThread
 
 READ_SIZE: Final = 1 << 16
+DUMP_SIGNAL: Final = signal.SIGUSR2
+"""At this the child writes where its threads are, whatever holds the interpreter."""
 # Bound before there is a provider, which may replace them in their module.
 _read, _fstat, _exit, _killpg = os.read, os.fstat, os._exit, os.killpg
 Commands = queue.SimpleQueue[dict[str, Any]]
 
 
 def main() -> None:
-    """Serve the kit on the two descriptors that the command line names, until it closes the command pipe."""
-    commands_from, results_to = int(sys.argv[1]), int(sys.argv[2])
-    _keep_to_ourselves(commands_from, results_to)
+    """Serve the kit on the descriptors that the command line names, until it closes the command pipe."""
+    commands_from, results_to, dumps_to = map(int, sys.argv[1:4])
+    _keep_to_ourselves(commands_from, results_to, dumps_to)
+    # Where C code holds the interpreter, only a signal handler in C can still say where.
+    faulthandler.register(DUMP_SIGNAL, dumps_to, all_threads=True)
     key = _read_exactly(commands_from, KEY_BYTES)
     commands: Commands = queue.SimpleQueue()
     writer = Writer(results_to, key)
-    threading.Thread(target=_work, args=(commands, writer), name="knowledge-conformance", daemon=True).start()
-    _listen(commands_from, Reader(key), commands)
+    worker = HostThread(lambda: _work(commands, writer), "knowledge-conformance")
+    worker.start()
+    _listen(commands_from, Reader(key), commands, lambda: _say_where(writer, worker.ident))
 
 
 def _keep_to_ourselves(*descriptors: int) -> None:
@@ -44,18 +50,25 @@ def _keep_to_ourselves(*descriptors: int) -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
-def _listen(descriptor: int, reader: Reader, commands: Commands) -> None:
+def _listen(descriptor: int, reader: Reader, commands: Commands, say_where: Callable[[], None]) -> None:
     try:
         pipe = _fstat(descriptor)
         while data := _read(descriptor, READ_SIZE):
             for command in reader.feed(data):
-                commands.put(command)
+                # The worker cannot answer this: it is asked when nothing is heard of it any more.
+                say_where() if "where" in command else commands.put(command)
         if not os.path.samestat(pipe, _fstat(descriptor)):
             _exit(CHANNEL_LOST)
     except (ChannelError, OSError):
         _exit(CHANNEL_LOST)
     # The kit is gone: nothing of the provider may go on.
     _killpg(0, signal.SIGKILL)
+
+
+def _say_where(writer: Writer, worker: int | None) -> None:
+    from knowledge_conformance.blame import where_held
+
+    writer.write({"held": where_held(worker)})
 
 
 def _work(commands: Commands, writer: Writer) -> None:
@@ -76,11 +89,20 @@ def _serve(commands: Commands, writer: Writer) -> None:
     from knowledge_conformance.settings import Settings
     from knowledge_conformance.worker import Worker
 
-    settings, kind = Settings.model_validate(first["settings"]), kind_named(first["kind"])
-    worker = Worker(first["target"], settings, writer.write, kind)
-    worker.open()
+    def loaded(command: Mapping[str, Any]) -> Worker:
+        settings, kind = Settings.model_validate(command["settings"]), kind_named(command["kind"])
+        worker = Worker(command["target"], settings, writer.write, kind)
+        worker.open()
+        return worker
+
+    worker = loaded(first)
     while True:
-        _obey(worker, commands.get())
+        command = commands.get()
+        if "target" in command:
+            worker.abandon()
+            worker = loaded(command)
+        else:
+            _obey(worker, command)
 
 
 def _obey(worker: Any, command: Mapping[str, Any]) -> None:

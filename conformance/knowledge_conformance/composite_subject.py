@@ -83,7 +83,7 @@ class Composite:
         )
         _refuse_hang(ending, show_request(request), seconds)
         exchange = Exchange(request, context, ending.value, ending.error, ending.seconds)
-        self._subject.shown = self._subject.transcript[-1] = str(exchange)
+        self._subject.answered(show_request(request), str(exchange))
         return exchange
 
     async def answer(

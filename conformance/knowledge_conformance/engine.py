@@ -1,25 +1,34 @@
 """One check against one subject gives one result. Knows how findings become outcomes; runs no process and no loop."""
 
 import asyncio
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
 from knowledge_conformance.check import Blocked, Check, Hang, Inapplicable, Inconclusive, Level, Violation
 from knowledge_conformance.render import show_error
-from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.results import EVIDENCE_MAX, TRANSCRIPT_SHOWN, CheckOutcome, CheckResult
 from knowledge_conformance.subject import ProviderRaisedError
 from knowledge_conformance.watched import OutOfCallsError, Watched
-
-EVIDENCE_MAX: Final = 600
-"""Code points of one line of evidence: enough to understand, and bounded whatever a provider returns."""
 
 
 async def run_check(check: Check, subject: Watched) -> CheckResult:
     """The check's result; whatever the provider or the check itself does comes back as an outcome."""
+    return await run_part(check, subject, check.run) or _looked(check, subject)
+
+
+async def run_part(check: Check, subject: Watched, part: Callable[[Any], Awaitable[None]]) -> CheckResult | None:
+    """What a part of the check found, as its result, or None when it came to its end and found nothing."""
     try:
-        await check.run(subject)
+        await part(subject)
     except BaseException as error:  # a check that dies must say so, whatever killed it
         return _finding(check, subject, error)
-    return _looked(check, subject)
+    return None
+
+
+async def run_later(check: Check, subject: Watched) -> CheckResult:
+    """The result of a check whose first part found nothing, by its second."""
+    found = None if check.later is None else await run_part(check, subject, check.later)
+    return found or _looked(check, subject)
 
 
 def _looked(check: Check, subject: Watched) -> CheckResult:
@@ -62,11 +71,12 @@ def _violated(check: Check, subject: Watched, found: Violation) -> CheckResult:
     strict = subject.settings.strict_should and check.level is Level.SHOULD
     outcome = CheckOutcome.FAILED if check.binding or strict or isinstance(found, Hang) else CheckOutcome.ADVISORY
     where = found.where or subject.shown
-    return _result(check, subject, outcome, wanted=found.wanted, saw=found.saw, hint=found.hint, where=where)
+    made = _result(check, subject, outcome, wanted=found.wanted, saw=found.saw, hint=found.hint, where=where)
+    return made.model_copy(update={"input": found.input or subject.input_of(where)})
 
 
 def _raised(check: Check, subject: Watched, error: ProviderRaisedError) -> CheckResult:
-    return _result(
+    made = _result(
         check,
         subject,
         CheckOutcome.ERRORED,
@@ -75,6 +85,7 @@ def _raised(check: Check, subject: Watched, error: ProviderRaisedError) -> Check
         hint=error.hint,
         where=error.where,
     )
+    return made.model_copy(update={"input": subject.input_of(error.where)})
 
 
 def _was_cancelled() -> bool:
@@ -93,6 +104,20 @@ def host_broken(check: Check, subject: Watched, *, saw: str, hint: str) -> Check
         saw=saw,
         hint=hint,
         where=subject.shown,
+    )
+
+
+def stopped_loop(check: Check, subject: Watched, error: BaseException) -> CheckResult:
+    """The failed result of a check whose provider stopped the loop that it ran on, with what came out of that."""
+    if isinstance(error, RuntimeError):
+        return host_broken(
+            check, subject, saw=show_error(error), hint="stop and close only event loops that the provider made itself"
+        )
+    return host_broken(
+        check,
+        subject,
+        saw=f"{show_error(error)} out of a task that the provider started, which stops the host's event loop",
+        hint="catch exceptions inside your own tasks and let retrieve raise them",
     )
 
 
@@ -119,6 +144,17 @@ def left_out(check: Check, *, observations: int, calls: int, limit: int) -> Chec
     )
 
 
+_UNTOLD: Final = frozenset({CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE})
+
+
 def _result(check: Check, subject: Watched, outcome: CheckOutcome, **evidence: str | None) -> CheckResult:
     shown = {name: None if text is None else text[:EVIDENCE_MAX] for name, text in evidence.items()}
-    return CheckResult(id=check.id, outcome=outcome, observations=subject.observations, calls=subject.calls, **shown)
+    told = () if outcome in _UNTOLD else [call[:EVIDENCE_MAX] for call in subject.transcript][-TRANSCRIPT_SHOWN:]
+    return CheckResult(
+        id=check.id,
+        outcome=outcome,
+        observations=subject.observations,
+        calls=subject.calls,
+        transcript=tuple(told),
+        **shown,
+    )

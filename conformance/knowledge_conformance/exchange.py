@@ -1,22 +1,30 @@
 """One call of ``retrieve`` and what came of it, as a frozen value; knows how to read an answer, judges nothing."""
 
-import sys
-import sysconfig
-import traceback
 from dataclasses import dataclass
 from typing import Any, Final
 
+from knowledge_conformance.blame import raised_at
 from knowledge_conformance.plain import is_exactly, model_fields
 from knowledge_conformance.render import show, show_error
 from knowledge_provider import RetrievalContext, RetrievalRequest, RetrievalResult, Source
 from knowledge_provider.text import is_a
 
+__all__ = [
+    "ITEMS_READ_MAX",
+    "SOURCE_FIELDS",
+    "Exchange",
+    "as_dict",
+    "first_present",
+    "place",
+    "raised_at",
+    "results_of",
+    "show_request",
+    "source_of",
+    "text_of",
+]
+
 ITEMS_READ_MAX: Final = 64
 """How many items of one answer are looked at; a provider that floods is told so by clause 3.3."""
-
-
-_LIBRARIES: Final = sysconfig.get_path("purelib")
-_NOT_THE_AUTHORS: Final = sys.stdlib_module_names | {"knowledge_conformance"}
 SOURCE_FIELDS: Final = ("id", "title", "uri", "mimeType", "mime_type", "locator")
 
 
@@ -117,15 +125,3 @@ def source_of(entry: dict[str, Any]) -> dict[str, Any]:
 def place(exchange: Exchange, path: str) -> str:
     """Where in an answer something was seen, with the call that gave it."""
     return f"{path} of {exchange}"
-
-
-def raised_at(error: BaseException) -> str:
-    """Where the author should look: the innermost frame of their own code, else of a library's, or ""."""
-    # Modules and lines, no paths: the same provider gives the same report on every machine.
-    frames = [
-        (frame.f_code.co_filename.startswith(_LIBRARIES), f" in {module}.{frame.f_code.co_name}, line {line}")
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if (module := str(frame.f_globals.get("__name__"))).partition(".")[0] not in _NOT_THE_AUTHORS
-    ]
-    own = [text for in_library, text in frames if not in_library]
-    return (own or [text for _, text in frames] or [""])[-1]

@@ -13,6 +13,9 @@ OUTPUT_MAX: Final = 1 << 20
 """Bytes that a provider may write to standard output and error during one check."""
 
 
+_CLOSING: Final = "2.2"
+
+
 class Fault(Enum):
     """The ways in which a provider takes its own process, and would take its host's, away."""
 
@@ -24,11 +27,15 @@ class Fault(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProcessFault:
-    """A fault, with the exit status of a process that died (negative: the signal) or the seconds of a stall."""
+    """A fault, with the exit status of a process that died (negative: the signal) or the seconds of a stall.
+
+    ``held`` says where in the author's code it stalled, as " in …", or is "".
+    """
 
     kind: Fault
     status: int = 0
     seconds: float = 0.0
+    held: str = ""
 
     @property
     def saw(self) -> str:
@@ -37,7 +44,7 @@ class ProcessFault:
             case Fault.DIED:
                 return _death(self.status)
             case Fault.STALLED:
-                return f"nothing for {self.seconds:g} s: the event loop, or the whole interpreter, was held"
+                return f"nothing for {self.seconds:g} s: the event loop, or the whole interpreter, was held{self.held}"
             case Fault.FLOODED:
                 return f"more than {OUTPUT_MAX >> 20} MiB on standard output or error during one check"
             case Fault.SCRIBBLED:
@@ -83,9 +90,9 @@ def fault_result(check: Check, fault: ProcessFault, *, calls: int, last_call: st
 def closing_result(check: Check, result: CheckResult, lost: CheckResult | None) -> CheckResult:
     """A check's result where the process was ``lost`` before, while a provider was closed after another check.
 
-    The checks about closing are the place to say so; one that fails by itself says more.
+    The checks about closing itself are the place to say so; one that fails by itself says more.
     """
-    if lost is None or not check.closes or result.outcome in BROKEN:
+    if lost is None or not (check.closes and check.clause == _CLOSING) or result.outcome in BROKEN:
         return result
     return lost.model_copy(update={"id": check.id, "calls": result.calls})
 

@@ -25,6 +25,11 @@ def each_response(examine: Callable[[object], None], *, examples: int, seed: int
     _each(responses(), examine, examples, seed)
 
 
+def each_drawn(strategy: SearchStrategy[Drawn], examine: Callable[[Drawn], None], *, examples: int, seed: int) -> None:
+    """The same with what a strategy of the caller's draws."""
+    _each(strategy, examine, examples, seed)
+
+
 def _each(strategy: SearchStrategy[Drawn], examine: Callable[[Drawn], None], examples: int, seed: int) -> None:
     configured = settings(
         max_examples=examples,

@@ -6,12 +6,13 @@ loop inside C takes the whole run. Knows threads and deadlines, judges nothing.
 
 import queue
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from knowledge_conformance.blame import where_held
 from knowledge_conformance.channel import KIT_LOST
 from knowledge_conformance.check import Check
+from knowledge_conformance.child_process import search_path
 from knowledge_conformance.faults import Fault, FaultError, ProcessFault, closing_result, fault_result
 from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.results import CheckResult
@@ -21,9 +22,9 @@ from knowledge_conformance.supervisor import (
     LOAD_SECONDS,
     STALL_GRACE_SECONDS,
     quiet_seconds,
-    search_path,
 )
 from knowledge_conformance.target import Target, TargetError
+from knowledge_conformance.threads import HostThread
 from knowledge_conformance.worker import Worker
 
 _Messages = queue.SimpleQueue[Mapping[str, Any]]
@@ -140,7 +141,7 @@ class _WorkerThread:
         self._messages: _Messages = queue.SimpleQueue()
         self._left = False
         worker = Worker(target, settings, self._tell, kind)
-        self._thread = threading.Thread(target=self._serve, args=(worker,), name="knowledge-conformance", daemon=True)
+        self._thread = HostThread(lambda: self._serve(worker), "knowledge-conformance")
         self._thread.start()
 
     def ask(self, work: Callable[[Worker], None]) -> None:
@@ -158,7 +159,8 @@ class _WorkerThread:
         try:
             return self._messages.get(timeout=seconds)
         except queue.Empty:
-            raise FaultError(ProcessFault(Fault.STALLED, seconds=seconds or 0.0)) from None
+            held = where_held(self._thread.ident)
+            raise FaultError(ProcessFault(Fault.STALLED, seconds=seconds or 0.0, held=held)) from None
 
     def _tell(self, message: Mapping[str, Any]) -> None:
         # Nobody counts its calls any more: a thread that comes back from where it was held makes none.

@@ -5,26 +5,33 @@ their results, which travel on the reports, together.
 """
 
 from collections.abc import Generator, Iterator
+from datetime import date
 from typing import Any, Final
 
 import pytest
 
 from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.following import FollowUpError, follow_up, replaying
 from knowledge_conformance.items import Aim, CheckItem, TargetCollector
-from knowledge_conformance.kinds import KINDS
-from knowledge_conformance.report import Report, make_report, write_reports
-from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.kinds import KINDS, PROVIDER
+from knowledge_conformance.known import utc_day
+from knowledge_conformance.proof import Proof
+from knowledge_conformance.proving import prove
+from knowledge_conformance.replay import TokenError, settings_of
+from knowledge_conformance.report import Report, make_report
+from knowledge_conformance.reporting import is_good, show, tell_junit, wanted_paths, write
+from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
-from knowledge_conformance.settings import Settings, SettingsError, override, read_settings
+from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, settings_file
 from knowledge_conformance.target import TargetError, check_name
-from knowledge_conformance.terminal import check_line, note_lines, verdict_lines
-from knowledge_conformance.verdict import Verdict
+from knowledge_conformance.ticking import Ticking
 
 _LETTERS: Final = {
     CheckOutcome.ADVISORY: "a",
     CheckOutcome.INAPPLICABLE: "n",
     CheckOutcome.INCONCLUSIVE: "i",
     CheckOutcome.BLOCKED: "b",
+    CheckOutcome.KNOWN: "x",
 }
 _RANKS: Final = {check_id: rank for rank, check_id in enumerate(BY_ID)}
 
@@ -37,17 +44,31 @@ class Door:
         try:
             named = [Aim(kind, check_name(name)) for kind in KINDS for name in config.getoption(kind)]
             self.aims: tuple[Aim, ...] = tuple(dict.fromkeys(named))
+            given = config.getoption("replay")
+            self._replay = None if given is None else replaying(given, {aim.kind for aim in self.aims})
             self.settings: Settings = self._settings()
-        except (SettingsError, TargetError) as error:
+        except (SettingsError, TargetError, TokenError) as error:
             raise pytest.UsageError(str(error)) from None
         self.runs: dict[Aim, Run] = {}
         self._results: dict[Aim, dict[str, CheckResult]] = {aim: {} for aim in self.aims}
         self._selected: list[str] = []
+        self._proofs: dict[Aim, Proof] = {}
         self._unwritten: str | None = None
+        self._notes: list[str] = []
+        self._paths = wanted_paths(config)
+        self._ticking = Ticking(config, self.runs)
+        config.pluginmanager.register(self._ticking, "knowledge-conformance-ticking")
+        file = settings_file(config.invocation_params.dir)
+        self._source = "the settings" if file is None else file.name
+        # Of the controller's, so that workers do not disagree at midnight.
+        told = getattr(config, "workerinput", {}).get("knowledge_today")
+        self._today = utc_day() if told is None else date.fromisoformat(told)
 
     def _settings(self) -> Settings:
         option = self._config.getoption
         settings = read_settings(self._config.invocation_params.dir)
+        if self._replay is not None:
+            settings = settings_of(self._replay, settings)
         return override(
             settings,
             queries=option("provider_query"),
@@ -58,7 +79,13 @@ class Door:
             # Beside those of the settings: a command line makes a verdict stricter, never weaker.
             require=[*settings.require, *option("require")] if option("require") else None,
             strict_should=option("strict_should"),
+            inject_network_faults=option("inject_network_faults"),
         )
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of pytest-xdist what it must not find out for itself."""
+        node.workerinput["knowledge_today"] = self._today.isoformat()
 
     # Collecting.
 
@@ -88,8 +115,12 @@ class Door:
         in_process = self._config.getoption("in_process")
         for aim in self.aims:
             kind = KINDS[aim.kind]
-            self.runs[aim] = Run(aim.target, self.settings, kind=kind, in_process=in_process, share=workers)
+            self.runs[aim] = Run(
+                aim.target, self.settings, kind=kind, in_process=in_process, share=workers,
+                source=self._source, today=self._today,
+            )  # fmt: skip
             self.runs[aim].runner.start()
+        self._ticking.start()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -112,6 +143,8 @@ class Door:
     def wants(self, nodeid: str, aim: Aim) -> bool:
         """Whether the command line selects a check; without a node id of ours it selects all."""
         check_id, kind = nodeid.rpartition("::")[2], aim.kind
+        if self._replay is not None:
+            return check_id == self._replay.check.id
         names = {nodeid, kind, f"{kind}::{check_id}", f"{kind}::{aim.target}", f"{kind}::{aim.target}::{check_id}"}
         return not self._selected or bool(names & set(self._selected))
 
@@ -177,7 +210,8 @@ class Door:
         if carried is None:
             return None
         outcome = CheckOutcome(carried["result"]["outcome"])
-        if outcome not in _LETTERS:
+        shown_in_full = outcome is CheckOutcome.KNOWN and report.failed  # as with --runxfail
+        if outcome not in _LETTERS or shown_in_full:
             return None
         return outcome, _LETTERS[outcome], outcome.upper()
 
@@ -191,47 +225,66 @@ class Door:
         if unjudged or hasattr(self._config, "workerinput"):
             return
         reports = self.reports()
-        self._write(reports)
+        folder = self._config.invocation_params.dir
+        self._unwritten = write(folder, self._paths, reports)
+        self._follow_up(reports)
+        self._prove()
+        if self._proofs:
+            self._unwritten = write(folder, self._paths, self.reports()) or self._unwritten
+        self._ticking.end()
+        tell_junit(self._config, reports)
         ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
-        if exitstatus in ended and not all(_is_good(report) for report in reports):
+        proven = all(proof.holds for proof in self._proofs.values())
+        if exitstatus in ended and not (proven and all(is_good(report) for report in reports)):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self._unwritten is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_unconfigure(self) -> None:
         """Leave no child behind, however the run ended."""
+        self._ticking.end()
         self._release()
 
     def reports(self) -> list[Report]:
         """The reports of all targets."""
         return [
-            make_report(aim.target, results.values(), self.settings, KINDS[aim.kind])
+            make_report(aim.target, results.values(), self.settings, KINDS[aim.kind], self._proofs.get(aim))
             for aim, results in self._results.items()
         ]
 
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int | pytest.ExitCode) -> None:
-        """Print one line per check, the notes and the verdict."""
+        """Print what was run, what needs attention and the verdict; with ``-v`` one line per check."""
         if self._config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         for report in self.reports():
-            terminalreporter.section(f"knowledge {report.kind} {report.target}", sep="-")
-            for check in report.checks:
-                terminalreporter.line(check_line(check), **_markup(check.outcome))
-            for line in note_lines(report, self.settings):
-                terminalreporter.line(line)
-            for line in verdict_lines(report):
-                terminalreporter.line(line, bold=line.lstrip().startswith("verdict"))
+            show(terminalreporter, report, self.settings, verbose=self._config.get_verbosity() > 0)
+        for line in self._notes:
+            terminalreporter.line(line)
         if self._unwritten is not None:
             terminalreporter.line(self._unwritten, red=True)
 
-    def _write(self, reports: list[Report]) -> None:
-        given = self._config.getoption("provider_report")
-        if given is None:
+    def _prove(self) -> None:
+        if not self._config.getoption("prove"):
             return
+        # Under pytest-xdist as many at once as there are processes: this is the controller, and they have ended.
+        processes = self._config.getoption("numprocesses", None) or 1
+        for aim, results in self._results.items():
+            if KINDS[aim.kind] is PROVIDER:
+                sound = {check_id: result.outcome for check_id, result in results.items()}
+                self._proofs[aim] = prove(
+                    aim.target, self.settings, sound, processes=processes, tell=self._ticking.tell_fault
+                )
+
+    def _follow_up(self, reports: list[Report]) -> None:
+        option, folder = self._config.getoption, self._config.invocation_params.dir
+        emit = option("emit_repro")
         try:
-            write_reports(self._config.invocation_params.dir / given, reports)
-        except OSError as error:
-            self._unwritten = f"--provider-report: cannot write {given}: {error.strerror}"
+            self._notes = follow_up(
+                reports, self.settings, folder, self._replay,
+                emit=None if emit is None else folder / emit, write=option("write_known_failures"),
+            )  # fmt: skip
+        except FollowUpError as error:
+            self._unwritten = str(error)
 
     def _close(self) -> None:
         for aim, run in self.runs.items():
@@ -241,18 +294,3 @@ class Door:
     def _release(self) -> None:
         for run in self.runs.values():
             run.runner.kill()
-
-
-def _is_good(report: Report) -> bool:
-    if report.verdict is Verdict.PARTIAL:
-        # A selection says nothing of the provider, but whether what was selected passed is what its caller asks.
-        # One that is blocked did not pass, although the check that it needs may not have been selected.
-        open_ones = report.counts[CheckOutcome.INCONCLUSIVE] + report.counts[CheckOutcome.BLOCKED]
-        return bool(report.counts[CheckOutcome.PASSED]) and not open_ones
-    return report.conformant
-
-
-def _markup(outcome: CheckOutcome) -> dict[str, bool]:
-    if outcome in BROKEN:
-        return {"red": True}
-    return {"green": True} if outcome is CheckOutcome.PASSED else {"yellow": outcome is not CheckOutcome.INAPPLICABLE}

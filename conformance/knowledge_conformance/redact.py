@@ -8,12 +8,12 @@ Every expression takes linear time on any text: what may fail after a repetition
 takes a mask for a secret, so that a text may be redacted alone and again as a part of a longer one.
 """
 
-import json
 import re
-from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import unquote_plus
+
+from knowledge_conformance.taint import spelled
 
 MASK: Final = "[redacted]"
 """What stands where a secret stood."""
@@ -23,8 +23,6 @@ LOOKED_AT_MAX: Final = 20_000
 
 # What a cut leaves of a key may be shorter than a sieve recognises, so the last characters go with it.
 _CUT_END: Final = 64
-# Base64 of a very short secret, less its ambiguous ends, is a syllable that stands in ordinary words.
-_BASE64_MIN: Final = 6
 
 _Replacement = str | Callable[[re.Match[str]], str]
 
@@ -68,40 +66,8 @@ def mask_known(text: str, secrets: Iterable[str], *, limit: int = LOOKED_AT_MAX)
 
 
 def spellings(secret: str) -> frozenset[str]:
-    """Every way in which a secret is searched for (clause 6.4); empty for a blank one.
-
-    As it is, percent-encoded, escaped as JSON and Python write it, and in Base64 of either alphabet, also from the
-    middle of an encoded text (``Basic`` encodes a user name before the password).
-    """
-    plain = str.__str__(secret).strip()
-    raw = plain.encode("utf-8", "surrogatepass")
-    percent = (quote(raw, safe=""), quote(raw), quote_plus(raw), "".join(f"%{byte:02X}" for byte in raw))
-    every = {plain, *percent, *map(_lower_hex, percent), *_escaped(plain), *_base64_cores(raw)}
-    return frozenset(every) - {""}
-
-
-def _escaped(plain: str) -> Iterator[str]:
-    for ensure_ascii in (True, False):
-        text = json.dumps(plain, ensure_ascii=ensure_ascii)[1:-1]
-        yield from (text, text.replace("/", "\\/"))
-    # Python escapes a "'" only where the whole text has both quotes.
-    for write in (repr, ascii):
-        yield from (write(plain)[1:-1], write(f"'\"{plain}")[4:-1])
-
-
-def _lower_hex(text: str) -> str:
-    return re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), text)
-
-
-def _base64_cores(raw: bytes) -> Iterator[str]:
-    # Three bytes become four characters, so a secret has three forms by where it begins; at both ends stand
-    # characters that depend on its neighbours, which are left out.
-    for offset in range(3):
-        core = slice(-(-offset * 4 // 3), (offset + len(raw)) * 4 // 3)
-        for encode in (b64encode, urlsafe_b64encode):
-            text = encode(bytes(offset) + raw).decode()[core]
-            if len(text) >= _BASE64_MIN:
-                yield text
+    """Every way in which a secret is masked: each in which it is searched for (``taint.spelled``)."""
+    return frozenset(spelled(secret))
 
 
 def _places(text: str, known: Iterable[str]) -> Iterator[tuple[int, int]]:

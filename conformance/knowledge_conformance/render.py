@@ -39,6 +39,11 @@ def never_show(secrets: Iterable[str]) -> None:
     _declared.update(secret for secret in secrets if secret)
 
 
+def without_declared(text: str) -> str:
+    """``text`` as it is, long or of several lines, but for what ``never_show`` was told; nothing is guessed."""
+    return mask_known(text, _declared, limit=len(text))
+
+
 class _View(NamedTuple):
     """How much room a value has, how deep in containers it stands, and what must not be seen of it."""
 
@@ -68,7 +73,7 @@ def show_error(error: BaseException, *, limit: int = 200, secrets: Iterable[str]
     """
     room = max(limit, _LIMIT_MIN)
     known = (*secrets, *_declared)
-    message = _visible(redact(_message(error), known, limit=_HEADROOM * room))
+    message = visible(redact(_message(error), known, limit=_HEADROOM * room))
     name = _type_name(type(error), known)
     return _cut(f"{name}: {message}" if message else name, room)
 
@@ -161,7 +166,7 @@ def _type_name(kind: type, secrets: tuple[str, ...]) -> str:
     # Through the descriptors of ``type`` itself, because a metaclass may define properties of these names.
     module, name = _type_text(kind, "__module__"), _type_text(kind, "__qualname__")
     full = name if module in ("", "builtins") else f"{module}.{name}"
-    return _cut(_visible(mask_known(full, secrets, limit=_NAME_MAX + 1)), _NAME_MAX)
+    return _cut(visible(mask_known(full, secrets, limit=_NAME_MAX + 1)), _NAME_MAX)
 
 
 def _type_text(kind: type, name: str) -> str:
@@ -177,7 +182,8 @@ def _quoted(text: str) -> str:
     return _UNSEEN.sub(_escape, repr(text))
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
+    """``text`` on one line, with what no reader would see, or what would reorder the line, as escapes; nothing hidden."""
     return "".join(c if c.isprintable() and not _UNSEEN.match(c) else _code(c) for c in text)
 
 

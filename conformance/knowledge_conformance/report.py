@@ -8,11 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import REQUIREMENTS, Facet, Level
 from knowledge_conformance.kinds import KINDS, PROVIDER, Kind, KindName
+from knowledge_conformance.proof import Proof
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.verdict import FacetState, Verdict, facet_states, not_established, sentence, verdict
@@ -36,10 +37,15 @@ class CheckReport(BaseModel):
     saw: str | None
     hint: str | None
     where: str | None
+    input: dict[str, JsonValue] | None
+    transcript: tuple[str, ...]
+    fingerprint: str | None
+    replay: str | None
+    known: str | None
 
 
 class Report(BaseModel):
-    """A run on one target. The same provider gives the same bytes."""
+    """A run on one target. The same provider gives the same bytes. ``proof`` is what ``--prove`` found, or null."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
@@ -53,6 +59,7 @@ class Report(BaseModel):
     counts: dict[CheckOutcome, int]
     checks: tuple[CheckReport, ...]
     not_established: tuple[str, ...]
+    proof: Proof | None
 
     @property
     def conformant(self) -> bool:
@@ -61,20 +68,39 @@ class Report(BaseModel):
 
     @property
     def exit_code(self) -> int:
-        """0 when conformant, 1 otherwise."""
-        return 0 if self.conformant else 1
+        """0 when conformant, or when every failure is one that the settings accept; 1 otherwise."""
+        return 0 if self.accepted else 1
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the run succeeds: conformant, or not so only by known failures."""
+        return self.verdict in (Verdict.CONFORMANT, Verdict.KNOWN_FAILURES)
 
     @property
     def sentence(self) -> str:
         """The verdict with the facets that it is about, on one line."""
-        return sentence(self.verdict, self.facets, len(self.checks), KINDS[self.kind])
+        return sentence(self.verdict, self.facets, len(self.checks), KINDS[self.kind], self._but())
+
+    def _but(self) -> list[str]:
+        stale = self.verdict is Verdict.OUT_OF_DATE
+        wanted = CheckOutcome.STALE if stale else CheckOutcome.KNOWN
+        named = ", ".join(check.id for check in self.checks if check.outcome is wanted)
+        blocked = self.counts[CheckOutcome.BLOCKED]
+        behind = f"{blocked} blocked by {'them' if ',' in named else 'it'}"
+        return [named, behind] if blocked and not stale else [named]
 
     def to_json(self) -> str:
         """The report as JSON text."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
 
 
-def make_report(target: str, results: Iterable[CheckResult], settings: Settings, kind: Kind = PROVIDER) -> Report:
+def make_report(
+    target: str,
+    results: Iterable[CheckResult],
+    settings: Settings,
+    kind: Kind = PROVIDER,
+    proof: Proof | None = None,
+) -> Report:
     """The report of the results of one target, in the catalogue's order."""
     by_id = {result.id: result for result in results}
     ordered = [by_id[check.id] for check in kind.checks if check.id in by_id]
@@ -89,7 +115,8 @@ def make_report(target: str, results: Iterable[CheckResult], settings: Settings,
         facets=states,
         counts=_counts(ordered),
         checks=tuple(_check_report(result) for result in ordered),
-        not_established=tuple(not_established(states, settings.required, kind)),
+        not_established=(*not_established(states, settings.required, kind), *_accepted(ordered)),
+        proof=proof,
     )
 
 
@@ -100,6 +127,14 @@ def write_reports(path: Path, reports: Sequence[Report]) -> None:
         slug = re.sub(r"[^A-Za-z0-9.]+", "-", report.target)
         place = path if len(reports) == 1 else path.with_stem(f"{path.stem}-{slug}")
         place.write_text(report.to_json(), encoding="utf-8")
+
+
+def _accepted(results: Iterable[CheckResult]) -> list[str]:
+    return [
+        f"{result.id} (clause {BY_ID[result.id].clause}): a known failure: {result.known}"
+        for result in results
+        if result.outcome is CheckOutcome.KNOWN
+    ]
 
 
 def _counts(results: Iterable[CheckResult]) -> dict[CheckOutcome, int]:

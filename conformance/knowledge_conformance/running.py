@@ -1,18 +1,23 @@
 """One run of the checks on one target: order, prerequisites and the budget of calls. Knows no process and no pytest."""
 
+import datetime
+import re
 from collections.abc import Iterable
 from typing import Final, Protocol
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
+from knowledge_conformance.declared import declared
 from knowledge_conformance.engine import left_out
 from knowledge_conformance.faults import ProcessFault, closing_result, fault_result
 from knowledge_conformance.in_process import InProcess
 from knowledge_conformance.kinds import PROVIDER, Kind
+from knowledge_conformance.known import judged, utc_day
 from knowledge_conformance.render import show
+from knowledge_conformance.replay import with_token
 from knowledge_conformance.report import Report, make_report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
-from knowledge_conformance.settings import Settings
+from knowledge_conformance.settings import Settings, refuse_unknown_failures
 from knowledge_conformance.supervisor import Supervisor
 from knowledge_conformance.target import Target, TargetError
 
@@ -49,7 +54,8 @@ class Runner(Protocol):
 class Run:
     """The results of one target, each check run once, its prerequisites first.
 
-    ``share`` divides the budget of calls where several processes run the same checks on the same target.
+    ``share`` divides the budget of calls where several processes run the same checks on the same target. ``source``
+    names the file that the settings came from, and ``today`` is the UTC day by which known failures expire.
     """
 
     def __init__(
@@ -60,6 +66,8 @@ class Run:
         kind: Kind = PROVIDER,
         in_process: bool = False,
         share: int = 1,
+        source: str = "the settings",
+        today: datetime.date | None = None,
     ) -> None:
         if not isinstance(settings, Settings):
             raise TypeError(f"wanted Settings of knowledge_conformance for {show(target)}, and {show(settings)} came")
@@ -67,6 +75,14 @@ class Run:
         self.settings = settings
         self.kind = kind
         self.results: dict[str, CheckResult] = {}
+        # The check that runs now, and how many calls there were before it; for whoever shows that, in another thread.
+        self.now: tuple[Check, int] | None = None
+        # As they came: whether a failure is known says nothing to the checks that need it.
+        self._found: dict[str, CheckResult] = {}
+        self._source = source
+        self._today = today or utc_day()
+        self._secrets = tuple(declared(settings.secrets).values())
+        refuse_unknown_failures(settings, source)
         self._first_unopened: str | None = None
         self._max_calls = settings.max_calls // share if kind.subject is None else _UNBUDGETED
         self.runner: Runner
@@ -78,7 +94,7 @@ class Run:
     def result(self, check: Check) -> CheckResult:
         """The check's result, run now unless it was already."""
         if check.id not in self.results:
-            self.results[check.id] = self._result(check)
+            self._take(check, self._result(check))
         return self.results[check.id]
 
     def all(self) -> Report:
@@ -88,6 +104,14 @@ class Run:
         finally:
             self.close()
         return self.report()
+
+    def only(self, check: Check) -> Report:
+        """Run one check, and what it needs; the report of that one. Closes the target, whatever happens."""
+        try:
+            self.result(check)
+        finally:
+            self.close()
+        return make_report(self.name, [self.results[check.id]], self.settings, self.kind)
 
     def complete(self) -> None:
         """Run every check of the target's kind that was not yet, in the catalogue's order."""
@@ -100,24 +124,37 @@ class Run:
         for check in self.kind.checks:
             if fault is not None and check.closes and check.id in self.results:
                 lost = fault_result(check, fault, calls=0, last_call="the end of the run")
-                self.results[check.id] = closing_result(check, self.results[check.id], lost)
+                self._take(check, closing_result(check, self._found[check.id], lost))
 
     def report(self) -> Report:
         """The report of what was run so far."""
         return make_report(self.name, self.results.values(), self.settings, self.kind)
 
+    def _take(self, check: Check, found: CheckResult) -> None:
+        self._found[check.id] = found
+        result = judged(found, self.settings, self._today, self._source)
+        self.results[check.id] = with_token(check, result, self.settings, self._secrets)
+
+    def _needed(self, check_id: str) -> CheckResult:
+        self.result(BY_ID[check_id])
+        return self._found[check_id]
+
     def _result(self, check: Check) -> CheckResult:
         if check.facet in self.settings.absent:
             return CheckResult(id=check.id, outcome=CheckOutcome.INAPPLICABLE, saw="declared absent in the settings")
-        cause = _broken(self.result(BY_ID[needed]) for needed in check.needs)
+        cause = _broken(map(self._needed, check.needs))
         if cause is not None:
-            return _blocked(check, cause)
+            known = cause in self.results and self.results[cause].outcome is CheckOutcome.KNOWN
+            return _blocked(check, cause, known=known)
         if self._remaining <= 0:
             return left_out(check, observations=0, calls=0, limit=self.settings.max_calls)
+        self.now = (check, self.runner.calls)
         try:
             return self.runner.run(check, self._remaining)
         except TargetError as error:
             return self._unopened(check, error)
+        finally:
+            self.now = None
 
     def _unopened(self, check: Check, error: TargetError) -> CheckResult:
         # One root cause, one red line: the first check says what happened.
@@ -137,8 +174,9 @@ class Run:
         return self._max_calls - self.runner.calls
 
 
-def _blocked(check: Check, cause: str) -> CheckResult:
-    return CheckResult(id=check.id, outcome=CheckOutcome.BLOCKED, saw=f"{cause} has to hold first")
+def _blocked(check: Check, cause: str, *, known: bool = False) -> CheckResult:
+    which = f"{cause}, a known failure," if known else cause
+    return CheckResult(id=check.id, outcome=CheckOutcome.BLOCKED, saw=f"{which} has to hold first")
 
 
 def _broken(results: Iterable[CheckResult]) -> str | None:
@@ -147,5 +185,5 @@ def _broken(results: Iterable[CheckResult]) -> str | None:
         if result.outcome in BROKEN:
             return result.id
         if result.outcome is CheckOutcome.BLOCKED and result.saw is not None:
-            return result.saw.partition(" ")[0]
+            return re.split("[ ,]", result.saw)[0]
     return None

@@ -1,12 +1,22 @@
 """What a user may say about their provider, read from TOML; knows files and shapes, no provider and no check."""
 
+import datetime
 import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+)
 
 from knowledge_conformance.check import Facet
 from knowledge_conformance.redact import redact
@@ -40,6 +50,31 @@ def _variable(name: str) -> str:
     return name
 
 
+def _reason(text: str) -> str:
+    if is_blank(text) or has_surrogate(text):
+        raise ValueError("is blank: say why this failure is accepted, so that the next reader can decide anew")
+    return short_text(text, len(text))
+
+
+def _url(text: str) -> str:
+    if not re.fullmatch(r"https?://[\x21-\x7e]{1,300}", text):
+        raise ValueError("is no http or https address")
+    return text
+
+
+def _day(day: object) -> object:
+    # As TOML writes a day, or as JSON does on the way into another process.
+    if type(day) is datetime.date or (type(day) is str and re.fullmatch(r"\d{4}-\d\d-\d\d", day)):
+        return day
+    raise ValueError("is no day: write one such as 2027-03-01, without quotes or a time")
+
+
+def _fingerprint(text: str) -> str:
+    if not re.fullmatch("[0-9a-f]{12}", text):
+        raise ValueError("is no fingerprint: copy the one of the failure, or leave it out to accept any failure")
+    return text
+
+
 _Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_visible)]
 _Query = Annotated[
     str,
@@ -50,6 +85,10 @@ _Query = Annotated[
 
 
 _Variable = Annotated[str, AfterValidator(_variable)]
+_Reason = Annotated[str, StringConstraints(max_length=300), AfterValidator(_reason)]
+_Url = Annotated[str, AfterValidator(_url)]
+_Day = Annotated[datetime.date, BeforeValidator(_day)]
+_Fingerprint = Annotated[str, AfterValidator(_fingerprint)]
 
 
 class SettingsError(Exception):
@@ -82,18 +121,31 @@ class FilterExpectation(_Table):
     selects: tuple[_Line, ...] = ()
 
 
+class KnownFailure(_Table):
+    """A failure that is accepted for ``reason``; ``url`` says more, and it is accepted through the UTC day ``expires``.
+
+    ``fingerprint`` is the failure's own (``known.fingerprint``); without one any failure of the check is accepted.
+    """
+
+    reason: _Reason
+    url: _Url | None = None
+    expires: _Day | None = None
+    fingerprint: _Fingerprint | None = None
+
+
 class Settings(_Table):
     """Everything that can be set, with its default; ``[tool.knowledge-conformance]``.
 
     ``timeout`` is in seconds for one call, ``max_calls`` bounds the calls of the whole run, ``examples`` is how many
-    requests are generated, ``seed`` makes them others.
+    requests are generated, ``seed`` makes them others. ``known_failures`` are by the check's id. ``replay`` is set by
+    ``--replay`` alone.
     """
 
     providers: tuple[_Line, ...] = ()
     queries: tuple[_Query, ...] = ()
     no_hit_query: _Query | None = None
     timeout: float = Field(default=limits.CALL_SECONDS_DEFAULT, gt=0, le=600, allow_inf_nan=False)
-    max_calls: int = Field(default=400, ge=0)
+    max_calls: int = Field(default=600, ge=0)
     concurrency: int = Field(default=limits.CONCURRENCY_DEFAULT, ge=2, le=limits.CONCURRENCY_MAX)
     examples: int = Field(default=25, ge=1, le=10_000)
     seed: int = Field(default=0, ge=0)
@@ -101,9 +153,13 @@ class Settings(_Table):
     absent: tuple[Facet, ...] = ()
     secrets: tuple[_Variable, ...] = ()
     strict_should: bool = False
+    inject_network_faults: bool = False
     bases: Mapping[_Line, tuple[_Line, ...]] = Field(default_factory=dict)
     owners: Mapping[_Line, OwnerExpectation] = Field(default_factory=dict)
     filters: tuple[FilterExpectation, ...] = ()
+    known_failures: Mapping[_Line, KnownFailure] = Field(default_factory=dict)
+    # Of a --replay token, never of a file: it makes a check look at one input alone.
+    replay: dict[str, JsonValue] | None = None
 
     @property
     def required(self) -> frozenset[Facet]:
@@ -116,20 +172,24 @@ def read_settings(folder: Path) -> Settings:
 
     Raises ``SettingsError`` when the file cannot be read, is not TOML, or holds what is not a setting.
     """
-    for place in (folder, *folder.parents):
-        own, project = place / OWN_FILE, place / PROJECT_FILE
-        if own.is_file():
-            document = _toml(own)
-            return parse_settings(_project_table(document) or document, source=own.name)
-        if project.is_file():
-            return parse_settings(_project_table(_toml(project)) or {}, source=project.name)
-    return Settings()
+    path = settings_file(folder)
+    if path is None:
+        return Settings()
+    document = _toml(path)
+    table = _project_table(document) or (document if path.name == OWN_FILE else {})
+    if isinstance(table, dict) and "replay" in table:
+        raise SettingsError(f"{path.name}: replay: is no setting of a file; pass --replay TOKEN")
+    return parse_settings(table, source=path.name)
+
+
+def settings_file(folder: Path) -> Path | None:
+    """The file whose settings hold in ``folder``, or None where neither it nor a folder above has one."""
+    places = (place / name for place in (folder, *folder.parents) for name in (OWN_FILE, PROJECT_FILE))
+    return next((path for path in places if path.is_file()), None)
 
 
 def parse_settings(table: object, *, source: str) -> Settings:
     """Settings from a parsed TOML table; raises ``SettingsError`` that names the place in ``source``."""
-    if isinstance(table, dict) and "known-failures" in table:
-        raise SettingsError(f"{source}: known-failures is not supported by this version; mend or report the failure")
     try:
         settings = Settings.model_validate(table)
     except ValidationError as error:
@@ -142,7 +202,18 @@ def _consistent(settings: Settings, source: str) -> Settings:
     if both:
         names = ", ".join(sorted(both))
         raise SettingsError(f"{source}: {names} cannot be both required and absent; 'core' is always required")
+    refuse_unknown_failures(settings, source)
     return settings
+
+
+def refuse_unknown_failures(settings: Settings, source: str) -> None:
+    """Raise ``SettingsError`` where known-failures names a check that there is not."""
+    from knowledge_conformance.catalogue import BY_ID  # here, not at the top: checks are declared over settings
+
+    for name in settings.known_failures:
+        if name not in BY_ID:
+            why = f"there is no check {show(name)}; knowledge-kit checks lists them"
+            raise SettingsError(f"{source}: known-failures: {why}")
 
 
 def override(settings: Settings, **given: Any) -> Settings:
@@ -157,7 +228,7 @@ def _explain(error: ValidationError, source: str) -> str:
     first = min(found, key=lambda each: each["type"] != "extra_forbidden")
     place = ".".join(_named(part) for part in first["loc"]) or TABLE
     if first["type"] == "extra_forbidden":
-        known = ", ".join(sorted(name.replace("_", "-") for name in Settings.model_fields))
+        known = ", ".join(sorted(name.replace("_", "-") for name in Settings.model_fields if name != "replay"))
         return f"{source}: {place}: there is no such setting; the settings are: {known}"
     message = first["msg"].removeprefix("Value error, ")
     return f"{source}: {place}: {message[:1].lower()}{message[1:]}"

@@ -5,13 +5,16 @@ Knows one provider and its settings. It judges nothing: a check decides what an 
 
 import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any, Final, Protocol
 
 from knowledge_conformance import calls
 from knowledge_conformance.check import Hang, Inconclusive
 from knowledge_conformance.exchange import Exchange, raised_at, show_request
+from knowledge_conformance.leftovers import Standing, fresh_executor
 from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.watched import Watched
@@ -27,6 +30,20 @@ class ProviderRaisedError(Exception):
         super().__init__(f"{show_error(error)}{raised_at(error)}")
         self.where = where
         self.hint = hint
+
+
+@dataclass(slots=True)
+class Life:
+    """What a check may know of its provider's life: what ``stood`` there before it was made.
+
+    ``executor`` is the loop's default one. ``entered`` means that a context manager holds the provider, on the loop
+    that it was entered on; ``spent`` that another check closed it, where it is one object for the whole run.
+    """
+
+    stood: Standing
+    executor: Executor
+    entered: bool = False
+    spent: bool = False
 
 
 class Surveyor(Protocol):
@@ -56,9 +73,11 @@ class Subject(Watched):
         announce: Callable[[str, float], None],
         surveyor: Surveyor,
         target: str | None = None,
+        life: Life | None = None,
     ) -> None:
         super().__init__(settings, announce=announce, allowed=allowed)
         self.provider = provider
+        self._life = life
         self.target = target
         self._surveyor = surveyor
 
@@ -66,11 +85,21 @@ class Subject(Watched):
 
     def look_at(self, exchange: Exchange) -> None:
         """Make an exchange the call that a finding shows, unless the finding says another place."""
-        self.show(str(exchange))
+        shown = str(exchange)
+        self.show(shown)
+        if shown not in self.transcript:
+            self.transcript.append(shown)
+        self._asks(exchange.request)
 
     async def survey(self) -> Sequence[Exchange]:
         """Answers to ordinary requests, shared by all checks of one process."""
-        return await self._surveyor(self)
+        survey = await self._surveyor(self)
+        for exchange in survey:
+            self._asks(exchange.request)
+        return survey
+
+    def _asks(self, request: RetrievalRequest) -> None:
+        self.asks(show_request(request), request)
 
     async def unasked(self, count: int) -> list[RetrievalRequest]:
         """``count`` requests of this corpus, as far as it goes such as were never asked: no cache has their answers.
@@ -82,6 +111,14 @@ class Subject(Watched):
             raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
         others = cycle(RetrievalRequest(query=request.query, top_k=request.top_k) for request in known)
         return [*self._surveyor.unasked(count), *islice(others, count)][:count]
+
+    @property
+    def life(self) -> Life:
+        """The provider's life so far; where nobody says more, it begins now."""
+        if self._life is None:
+            loop = asyncio.get_running_loop()
+            self._life = Life(Standing.now(loop), fresh_executor(loop))
+        return self._life
 
     # What a provider is asked.
 
@@ -134,6 +171,7 @@ class Subject(Watched):
         context = context or self.context()
         # What was asked, whatever the provider makes of the request that it gets (clause 3.8).
         asked = request.model_copy(deep=True)
+        self._asks(asked)
         self.count(show_request(request), self.settings.timeout)
         ending = await calls.call(
             self.member("retrieve"),
@@ -144,8 +182,7 @@ class Subject(Watched):
         )
         self._refuse_hang(ending, show_request(request), self.settings.timeout)
         exchange = Exchange(asked, context, ending.value, ending.error, ending.seconds)
-        self.show(str(exchange))
-        self.transcript[-1] = str(exchange)
+        self.answered(show_request(asked), str(exchange))
         return exchange
 
     async def health(self) -> calls.Ending:
@@ -162,20 +199,28 @@ class Subject(Watched):
         self._refuse_hang(ending, "close()", self.settings.timeout)
         return ending
 
-    async def start(self, request: RetrievalRequest, context: RetrievalContext) -> "asyncio.Task[Any] | None":
-        """A call of ``retrieve`` as a task that a check can cancel, or None when it answered without one."""
+    async def start(
+        self,
+        request: RetrievalRequest,
+        context: RetrievalContext,
+        stepped: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda begun: begun,
+    ) -> "asyncio.Task[Any] | None":
+        """A call of ``retrieve`` as a task that a check can cancel, or None when it answered without one.
+
+        ``stepped`` puts something around what is awaited.
+        """
+        self._asks(request)
         self.count(show_request(request), self.settings.timeout)
         begun = await calls.begin(self.member("retrieve"), request, context)
-        return asyncio.ensure_future(calls.finish(begun)) if inspect.isawaitable(begun) else None
+        return asyncio.ensure_future(calls.finish(stepped(begun))) if inspect.isawaitable(begun) else None
 
     @staticmethod
     def _refuse_hang(ending: calls.Ending, shown: str, seconds: float) -> None:
         if not ending.hung:
             return
-        came = "it was still running after it was cancelled, too" if ending.left_running else "no answer"
         raise Hang(
             wanted=f"an answer within {seconds:g} s",
-            saw=came,
+            saw=ending.instead,
             hint="bound every wait of the provider below the host's deadline (context.signal.remaining())",
             where=shown,
         )

@@ -44,6 +44,8 @@ class Survey:
         """The exchanges, made with ``subject`` the first time; raises what ``Subject.retrieve`` raises."""
         if self._made is None:
             self._made = tuple(await _survey(subject))
+            # Which check makes it is chance where processes share the checks: what a check looks at, it writes down.
+            subject.transcript.clear()
             self._unasked.extend(_others(self._made))
         return self._made
 

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from knowledge_conformance.catalogue import BY_ID
-from knowledge_conformance.check import Check
+from knowledge_conformance.check import Check, Level
 from knowledge_conformance.kinds import KINDS, PROVIDER, kind_of
+from knowledge_conformance.proof import Ending, Proof, grouped
 from knowledge_conformance.report import CheckReport, Report
-from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.results import FAILING, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
+from knowledge_conformance.verdict import FacetState
 
 _NO_PASS: Final = {
     CheckOutcome.INCONCLUSIVE: "open",
@@ -18,6 +20,8 @@ _NO_PASS: Final = {
     CheckOutcome.INAPPLICABLE: "n/a",
 }
 WIDTH: Final = 110
+NARROW: Final = 80
+"""The width of lines that are there for every conformant provider: all of them fit on one screen."""
 _LABEL: Final = 8
 
 
@@ -36,30 +40,36 @@ def failure_lines(result: CheckResult | CheckReport, target: str, settings: Sett
         ("hint", result.hint),
         ("why", " ".join(check.rationale.split())),
         ("more", f"knowledge-kit explain {check.id}"),
-        # A lambda or a local function has no name that a command line could give.
-        ("again", None if "<" in target else _again(target, check, settings or Settings())),
+        ("known", result.known),
     )
     for label, text in fields:
         if text:
             yield from _field(label, text)
+    # A lambda or a local function has no name that a command line could give. On one line, however long it is: what
+    # breaks it would be copied along.
+    if "<" not in target:
+        yield f"  again   {_again(target, check, settings or Settings(), result.replay)}"
 
 
-def _again(target: str, check: Check, settings: Settings) -> str:
+def _again(target: str, check: Check, settings: Settings, token: str | None) -> str:
     kind = kind_of(check)
+    if token is not None:
+        return f"pytest --{kind.name}={target} --replay={token}"
     options: dict[str, tuple[object, ...]] = {
         "--provider-examples": _changed(settings, "examples"),
         "--provider-seed": _changed(settings, "seed"),
     }
     if kind is PROVIDER:
         options = {
-            "--provider-query": settings.queries,
+            "--provider-query": () if settings.secrets else settings.queries,  # one of them may be in there
             "--provider-timeout": _changed(settings, "timeout"),
             **options,
             "--max-calls": _changed(settings, "max_calls"),
         }
     given = [shlex.quote(f"{name}={value}") for name, values in options.items() for value in values]
-    strict = ["--strict-should"] if settings.strict_should else []
-    return " ".join(["pytest", f"--{kind.name}={target}", f"{kind.name}::{check.id}", *given, *strict])
+    flags = {"--strict-should": settings.strict_should, "--inject-network-faults": settings.inject_network_faults}
+    set_ones = [name for name, is_set in flags.items() if is_set and (kind is PROVIDER or name == "--strict-should")]
+    return " ".join(["pytest", f"--{kind.name}={target}", f"{kind.name}::{check.id}", *given, *set_ones])
 
 
 def _changed(settings: Settings, name: str) -> tuple[object, ...]:
@@ -67,11 +77,12 @@ def _changed(settings: Settings, name: str) -> tuple[object, ...]:
     return () if value == getattr(Settings(), name) else (value,)
 
 
-def _field(label: str, text: str) -> list[str]:
+def _field(label: str, text: str, width: int = WIDTH, max_lines: int | None = None) -> list[str]:
     lead = f"  {label:{_LABEL}}"
     return textwrap.wrap(
-        text, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
-    ) or [lead]
+        text, width, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False,
+        max_lines=max_lines, placeholder=" …",
+    ) or [lead]  # fmt: skip
 
 
 def check_line(report: CheckReport) -> str:
@@ -79,18 +90,41 @@ def check_line(report: CheckReport) -> str:
     return f"{report.id}  {report.outcome:12}  {report.level:6} {report.clause:4}  {report.title}"
 
 
-def note_lines(report: Report, settings: Settings | None = None) -> Iterator[str]:
-    """What needs a reader's attention beside the failures: advisories, and why other checks were no pass."""
+def note_lines(report: Report, settings: Settings | None = None, *, verbose: bool = True) -> Iterator[str]:
+    """What needs a reader's attention beside the failures: advisories, and why other checks were no pass.
+
+    Not ``verbose``, what is inapplicable is one line for each facet that nothing exercised, and its ids.
+    """
     for check in report.checks:
         if check.outcome is CheckOutcome.ADVISORY:
             yield from failure_lines(check, report.target, settings)
+        if check.outcome is CheckOutcome.KNOWN:
+            yield from _field("known", f"{check.id}: {check.known}; saw {check.saw}")
+    if not verbose:
+        yield from _unexercised(report)
     for outcome, label in _NO_PASS.items():
+        if outcome is CheckOutcome.INAPPLICABLE and not verbose:
+            continue
         ids: dict[str, list[str]] = {}
         for check in report.checks:
             if check.outcome is outcome:
                 ids.setdefault("; ".join(filter(None, (check.saw, check.hint))), []).append(check.id)
         for reason, those in ids.items():
             yield from _field(label, f"{', '.join(those)}: {reason}")
+
+
+def _unexercised(report: Report) -> Iterator[str]:
+    for facet, state in report.facets.items():
+        found = [each for each in report.checks if each.facet is facet and each.outcome is CheckOutcome.INAPPLICABLE]
+        if not found or state is FacetState.ABSENT:
+            continue
+        if state is FacetState.EXERCISED:
+            yield from _field("n/a", f"{', '.join(check.id for check in found)}. Why: -v")
+            continue
+        # The rule that binds most says best what to set; the others mostly say the same.
+        first = min(found, key=lambda check: check.level is not Level.MUST)
+        why, _, what = (first.saw or "").partition(": ")
+        yield from _field("unseen", f"{facet}: {what or why}", width=NARROW, max_lines=2)
 
 
 def verdict_lines(report: Report) -> Iterator[str]:
@@ -106,6 +140,17 @@ def verdict_lines(report: Report) -> Iterator[str]:
     yield from _field("unsaid", "; ".join([*missing, *said]) or "nothing")
 
 
+def proof_lines(proof: Proof) -> Iterator[str]:
+    """How many of the faults were caught, and of the others what they need to show, or how to look at them."""
+    yield from _field("proof", proof.sentence)
+    for reason, faults in grouped(proof.ended(Ending.HIDDEN)):
+        yield from _field("hidden", f"{', '.join(faults)}: {reason}")
+    for trial in proof.ended(Ending.MISSED):
+        said = f"{trial.fault}: {trial.reason}: queries that find more, or more examples, may show it; look at it with"
+        yield from _field("missed", said)
+        yield from _field("", f"pytest --provider={proof.target}+{trial.fault} provider::{trial.check}")
+
+
 def report_lines(report: Report) -> Iterator[str]:
     """A whole report: one line per check, then the notes and the verdict."""
     yield from (check_line(check) for check in report.checks)
@@ -115,7 +160,7 @@ def report_lines(report: Report) -> Iterator[str]:
 
 def failures(report: Report) -> Iterable[CheckReport]:
     """The checks that make the provider not conformant."""
-    return (check for check in report.checks if check.outcome in BROKEN)
+    return (check for check in report.checks if check.outcome in FAILING)
 
 
 def explanation_lines(check: Check) -> Iterator[str]:

@@ -12,12 +12,18 @@ from knowledge_conformance.settings import Settings
 
 
 class Verdict(StrEnum):
-    """What a whole run says. ``partial``: some checks were not selected, so nothing is said of the provider."""
+    """What a whole run says. ``partial``: some checks were not selected, so nothing is said of the provider.
+
+    ``known failures``: conformant but for failures that the settings accept, which is not conformant.
+    ``out of date``: nothing else is wrong, but the settings speak of a failure that is not there, or not any more.
+    """
 
     CONFORMANT = "conformant"
     NOT_CONFORMANT = "not conformant"
     INCONCLUSIVE = "inconclusive"
     PARTIAL = "partial"
+    KNOWN_FAILURES = "known failures"
+    OUT_OF_DATE = "out of date"
 
 
 class FacetState(StrEnum):
@@ -28,7 +34,9 @@ class FacetState(StrEnum):
     NOT_EXERCISED = "not exercised"
 
 
-_SEEN: Final = frozenset({CheckOutcome.PASSED, CheckOutcome.ADVISORY, CheckOutcome.FAILED, CheckOutcome.ERRORED})
+_SEEN: Final = frozenset(
+    {CheckOutcome.PASSED, CheckOutcome.ADVISORY, CheckOutcome.FAILED, CheckOutcome.ERRORED, CheckOutcome.KNOWN}
+)
 
 
 def facet_states(results: Iterable[CheckResult], settings: Settings, kind: Kind = PROVIDER) -> dict[Facet, FacetState]:
@@ -48,15 +56,22 @@ def verdict(results: Iterable[CheckResult], settings: Settings, kind: Kind = PRO
     by_id = {result.id: result for result in results}
     if any(result.outcome in BROKEN for result in by_id.values()):
         return Verdict.NOT_CONFORMANT
+    outcomes = {result.outcome for result in by_id.values()}
+    if CheckOutcome.STALE in outcomes:
+        return Verdict.OUT_OF_DATE
     if len(by_id) < len(kind.checks):
         return Verdict.PARTIAL
     required = settings.required.intersection(kind.facets)
-    return Verdict.CONFORMANT if all(_covered(facet, by_id) for facet in required) else Verdict.INCONCLUSIVE
+    if not all(_covered(facet, by_id) for facet in required):
+        return Verdict.INCONCLUSIVE
+    return Verdict.KNOWN_FAILURES if CheckOutcome.KNOWN in outcomes else Verdict.CONFORMANT
 
 
 def _covered(facet: Facet, by_id: Mapping[str, CheckResult]) -> bool:
     outcomes = {result.outcome for check_id, result in by_id.items() if BY_ID[check_id].facet is facet}
-    return CheckOutcome.PASSED in outcomes and CheckOutcome.INCONCLUSIVE not in outcomes
+    # A known failure was looked at as well as a pass; but of a provider of which nothing at all passes, no run is good.
+    enough = {CheckOutcome.PASSED} if facet is Facet.CORE else {CheckOutcome.PASSED, CheckOutcome.KNOWN}
+    return bool(outcomes & enough) and CheckOutcome.INCONCLUSIVE not in outcomes
 
 
 def not_established(
@@ -72,8 +87,13 @@ def not_established(
     return facets + clauses
 
 
-def sentence(found: Verdict, states: Mapping[Facet, FacetState], run: int, kind: Kind = PROVIDER) -> str:
-    """The verdict with the facets that it is about, on one line; ``run`` is how many checks were run."""
+def sentence(
+    found: Verdict, states: Mapping[Facet, FacetState], run: int, kind: Kind = PROVIDER, but: Iterable[str] = ()
+) -> str:
+    """The verdict with the facets that it is about, on one line; ``run`` is how many checks were run.
+
+    ``but`` says which checks a verdict of known failures, or of ones that are out of date, is about.
+    """
     if found is Verdict.PARTIAL:
         return f"{found}: {run} of {len(kind.checks)} checks were run, which says nothing about the whole {kind.name}"
     covered = [facet for facet, state in states.items() if state is FacetState.EXERCISED]
@@ -83,4 +103,6 @@ def sentence(found: Verdict, states: Mapping[Facet, FacetState], run: int, kind:
         f"{label}: {', '.join(facets)}" for label, facets in (("not exercised", unseen), ("absent", absent)) if facets
     ]
     about = ", ".join(covered) or "nothing"
+    if found in (Verdict.KNOWN_FAILURES, Verdict.OUT_OF_DATE):
+        about += f", but for {' and '.join(but)}"
     return f"{found}: {about}" + (f" ({'; '.join(notes)})" if notes else "")

@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from pydantic import BaseModel, JsonValue
+
 from knowledge_conformance.settings import Settings
 
 TRANSCRIPT_MAX: Final = 64
@@ -29,6 +31,7 @@ class Watched:
         self.observations: int = 0
         self.transcript: deque[str] = deque(maxlen=TRANSCRIPT_MAX)
         self.shown: str | None = None
+        self._asked: dict[str, BaseModel] = {}
         self._allowed = allowed
         self._announce = announce
 
@@ -40,6 +43,19 @@ class Watched:
         """Make it the call that a finding shows."""
         self.shown = shown
 
+    def input_of(self, where: str | None) -> dict[str, JsonValue] | None:
+        """What was asked in the call that ``where`` shows, as ``CheckResult.input`` is written, where that is known."""
+        shown = (text for text in reversed(self._asked) if where is not None and text in where)
+        request = next((self._asked[text] for text in shown), None)
+        return None if request is None else {"request": request.model_dump(mode="json", exclude_defaults=True)}
+
+    def asks(self, shown: str, request: BaseModel) -> None:
+        """Remember what is asked in the call that reads ``shown``; of many calls, the last ones."""
+        self._asked.pop(shown, None)
+        self._asked[shown] = request
+        if len(self._asked) > TRANSCRIPT_MAX:
+            del self._asked[next(iter(self._asked))]
+
     def count(self, shown: str, seconds: float) -> None:
         """Count a call that is about to be made, and make it the one that a finding shows; ``OutOfCallsError``."""
         if self._allowed is not None and self.calls >= self._allowed:
@@ -48,3 +64,14 @@ class Watched:
         self.show(shown)
         self.transcript.append(shown)
         self._announce(shown, seconds)
+
+    def answered(self, shown: str, told: str) -> None:
+        """Make the call that reads ``shown`` read ``told``, with what came of it, and be the one that a finding shows.
+
+        Of several that read the same, the last: calls that go on at the same time stand in the order they began in.
+        """
+        self.show(told)
+        for at in range(len(self.transcript) - 1, -1, -1):
+            if self.transcript[at] == shown:
+                self.transcript[at] = told
+                return

@@ -6,19 +6,21 @@ it stands in a child process or beside a debugger: what it has to say goes throu
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Executor
 from contextlib import AsyncExitStack
 from typing import Any, Final, TypeVar
 
 from knowledge_conformance import calls, engine
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
+from knowledge_conformance.declared import read_declared
 from knowledge_conformance.kinds import PROVIDER, Kind
+from knowledge_conformance.leftovers import Standing, fresh_executor
 from knowledge_conformance.render import never_show, show_error
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import Subject
+from knowledge_conformance.subject import Life, Subject
 from knowledge_conformance.survey import SURVEY_CALLS, Survey
 from knowledge_conformance.target import Target, TargetError, factory_of, load, open_provider
 from knowledge_conformance.watched import OutOfCallsError, Watched
@@ -41,7 +43,7 @@ class Worker:
 
     def __init__(self, target: str | Target, settings: Settings, tell: Tell, kind: Kind = PROVIDER) -> None:
         # Clause 6.4 binds the kit as well. Now, while there is no provider that could take them away.
-        never_show(os.environ.get(name, "") for name in settings.secrets)
+        never_show(read_declared(settings.secrets).values())
         self._named = target
         self._kind = kind
         self._settings = settings
@@ -60,7 +62,7 @@ class Worker:
         except TargetError as error:
             self._tell({"unusable": str(error)})
         else:
-            self._tell({"opened": {"instance": self._target.instance}})
+            self._tell({"opened": {"instance": self._target.instance, "entered": self._opened.life.entered}})
 
     def run(self, check_id: str, remaining: int, *, close: bool = True) -> None:
         """Run one check with at most ``remaining`` calls of the provider, closing it included.
@@ -94,13 +96,21 @@ class Worker:
         if allowed < min(1, check.calls_allowed(self._settings)):
             return engine.left_out(check, observations=0, calls=0, limit=self._settings.max_calls)
         opened = self._provider()
-        return self._completed(check, self._subject(opened, allowed), opened)
+        result = self._completed(check, self._subject(opened, allowed), opened)
+        opened.life.spent = opened.life.spent or (opened.instance and check.closes)
+        return result
 
     def _completed(self, check: Check, subject: Watched, opened: "Opened") -> CheckResult:
         try:
-            return opened.run(engine.run_check(check, subject))
+            if check.later is None:
+                return opened.run(engine.run_check(check, subject))
+            found = opened.run(engine.run_part(check, subject, check.run))
+            if found is not None:
+                return found
+            opened.renew()
+            return opened.run(engine.run_later(check, subject))
         except BaseException as error:  # a task of the provider's own can stop the loop
-            return _stopped_loop(check, subject, error)
+            return engine.stopped_loop(check, subject, error)
 
     def _subject(self, opened: "Opened", allowed: int) -> Watched:
         if self._kind.subject is not None:
@@ -113,6 +123,7 @@ class Worker:
             announce=self._announce,
             surveyor=self._survey,
             target=self._named if isinstance(self._named, str) else None,
+            life=opened.life,
         )
 
     def _allowed(self, check: Check, remaining: int) -> int:
@@ -163,14 +174,19 @@ class Opened:
     def __init__(self, target: Target, kind: Kind = PROVIDER) -> None:
         self.instance: bool = target.instance
         self._kind = kind
-        self._loop = _new_loop(target)
+        self._target = target
+        self._loop, executor = _new_loop(target)
         self._leave = asyncio.Event()
-        self._entered = False
         opening: asyncio.Future[tuple[Any, bool]] = self._loop.create_future()
         self._life = self._loop.create_task(self._live(target, opening))
+        # Before the target's own code runs, and after the kit's part of the loop is there.
+        self.life: Life = Life(Standing.now(self._loop), executor)
         self.provider: Any = None
         try:
-            self.provider, self._entered = self.run(_value_of(opening))
+            self.provider, self.life.entered = self.run(_value_of(opening))
+            if self.life.entered:
+                # What the context manager opened is its own to close.
+                self.life.stood = Standing.now(self._loop)
         except BaseException as error:
             self.wind_down()
             if isinstance(error, TargetError):
@@ -180,7 +196,7 @@ class Opened:
     @property
     def closing(self) -> str | None:
         """How the call reads that closes the provider, or None when there is none."""
-        if self._entered:
+        if self.life.entered:
             return "leaving the context manager"
         if self._kind.subject is not None:
             return None
@@ -199,15 +215,23 @@ class Opened:
 
     def close(self) -> bool:
         """Close the provider, or leave its context manager; whether that came to an end within a bound."""
-        close = self._left if self._entered else self.provider.close
+        close = self._left if self.life.entered else self.provider.close
         with contextlib.suppress(BaseException):
             return not self.run(calls.call(close, seconds=CLOSE_SECONDS)).hung
         return False
 
+    def renew(self) -> None:
+        """End the loop as a host does, and go on with another; raises ``TargetError`` when there is none."""
+        self.wind_down()
+        before = Standing.now(self._loop)
+        self._loop, self.life.executor = _new_loop(self._target)
+        # The loop has sockets of its own.
+        self.life.stood = self.life.stood.joined(before, Standing.now(self._loop))
+
     def wind_down(self) -> None:
         """Cancel what is left and close the loop, within a bound."""
         with contextlib.suppress(BaseException):
-            if not self._entered:
+            if not self.life.entered:
                 # Not cancelled as the rest is: the traceback of that would keep the provider alive.
                 self.run(calls.call(self._left, seconds=WIND_DOWN_SECONDS))
         with contextlib.suppress(BaseException):
@@ -248,14 +272,15 @@ async def _value_of(future: "asyncio.Future[Value]") -> Value:
     return await future
 
 
-def _new_loop(target: Target) -> asyncio.AbstractEventLoop:
+def _new_loop(target: Target) -> tuple[asyncio.AbstractEventLoop, Executor]:
     try:
         loop = asyncio.new_event_loop()
+        executor = fresh_executor(loop)
     except BaseException as error:  # the provider may have set a policy, or used up all descriptors
         raise TargetError(f"cannot open {target.name}: there is no event loop, {show_error(error)}") from error
     loop.set_exception_handler(lambda _loop, _context: None)
     asyncio.set_event_loop(loop)
-    return loop
+    return loop, executor
 
 
 async def _cancel_rest() -> None:
@@ -265,16 +290,3 @@ async def _cancel_rest() -> None:
     if rest:
         await asyncio.wait(rest, timeout=WIND_DOWN_SECONDS)
     await asyncio.get_running_loop().shutdown_asyncgens()
-
-
-def _stopped_loop(check: Check, subject: Watched, error: BaseException) -> CheckResult:
-    if isinstance(error, RuntimeError):
-        return engine.host_broken(
-            check, subject, saw=show_error(error), hint="stop and close only event loops that the provider made itself"
-        )
-    return engine.host_broken(
-        check,
-        subject,
-        saw=f"{show_error(error)} out of a task that the provider started, which stops the host's event loop",
-        hint="catch exceptions inside your own tasks and let retrieve raise them",
-    )

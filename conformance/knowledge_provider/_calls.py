@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from knowledge_provider._failures import failure
 from knowledge_provider._threads import ThreadCall, Threads
 from knowledge_provider.cancel import CancelSignal
 from knowledge_provider.errors import KnowledgeTimeoutError, KnowledgeUnavailableError
@@ -60,6 +61,18 @@ class DaemonThreads:
             self._hung.discard(call)
 
 
+def made(make: Callable[[], _T], what: str) -> _T:
+    """What ``make()`` gives, for a function of the user's; ``what`` names it.
+
+    Raises ``KnowledgeFailedError`` when that raises, with fixed words (clause 6.4): its own may hold the very key that
+    it makes a client with.
+    """
+    try:
+        return make()
+    except Exception as error:
+        raise failure(error, what) from error
+
+
 class PerLoop(Generic[_T]):
     """One client for each event loop, made when first asked for: a connection works on its own loop alone (2.4)."""
 
@@ -68,12 +81,15 @@ class PerLoop(Generic[_T]):
         self._clients: dict[asyncio.AbstractEventLoop, _T] = {}
 
     def get(self) -> _T:
-        """The running loop's client; those of loops that have ended are forgotten."""
+        """The running loop's client; those of loops that have ended are forgotten.
+
+        Raises ``KnowledgeFailedError`` when the function that makes them raises, which may be the user's.
+        """
         loop = asyncio.get_running_loop()
         for ended in [known for known in self._clients if known.is_closed()]:
             self._clients.pop(ended, None)
         if loop not in self._clients:
-            self._clients[loop] = self._make()
+            self._clients[loop] = made(self._make, "what makes the client")
         return self._clients[loop]
 
     def take(self) -> _T | None:

@@ -29,7 +29,7 @@ _BY_STATUS: Final[Mapping[int, type[errors.KnowledgeFailedError]]] = {
     429: errors.KnowledgeRateLimitedError,
     **dict.fromkeys(range(500, 600), errors.KnowledgeUnavailableError),
 }
-# What clients of HTTP call an error when they time out, or lose or never get a connection; vendors let these through.
+# What clients of HTTP call an error when they time out, lose or never get a connection; vendors let these through.
 # The first of an error's classes that stands here tells, since some are both; nothing is imported for it.
 _CLIENTS: Final = frozenset({"aiohttp", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"})
 _LATE: Final = frozenset({"ConnectTimeout", "ServerTimeoutError", "Timeout", "TimeoutError", "TimeoutException"})
@@ -45,6 +45,8 @@ _LOST: Final = frozenset(
         "RemoteProtocolError",
     }
 )
+# A body in another encoding than it says.
+_GARBLED: Final = frozenset({"ContentDecodingError", "ContentEncodingError", "DecodeError", "DecodingError"})
 _MODULE_MAX: Final = 100
 _NAME: Final = type.__dict__["__name__"]
 _MODULE: Final = type.__dict__["__module__"]
@@ -76,7 +78,9 @@ def failure(error: Exception, what: str, *, late: Kinds = (), lost: Kinds = ()) 
     if _is_one(error, late):
         return errors.KnowledgeFailedError(message, retryable=True)
     if _is_one(error, lost):
-        return errors.KnowledgeUnavailableError(message)
+        # Some call it so, too, when a body is in another encoding than it says.
+        garbled = _clients_name(errors.read_or_none(lambda: error.__cause__)) in _GARBLED
+        return (errors.KnowledgeInvalidResponseError if garbled else errors.KnowledgeUnavailableError)(message)
     response = errors.read_or_none(lambda: getattr(error, "response", None))
     return _of_status(_status(error) or _status(response), message, _header(response)) or _of_type(error, message)
 
@@ -92,17 +96,17 @@ def _of_type(error: Exception, message: str) -> errors.KnowledgeFailedError:
     named = _clients_name(error)
     if is_a(error, ConnectionError) or named in _LOST:
         return errors.KnowledgeUnavailableError(message)
-    if is_a(error, ValidationError):
+    if is_a(error, ValidationError) or named in _GARBLED:
         return errors.KnowledgeInvalidResponseError(message)
     # Clause 7.6.
     return errors.KnowledgeFailedError(message, retryable=is_a(error, TimeoutError) or named in _LATE)
 
 
-def _clients_name(error: Exception) -> str:
+def _clients_name(error: object) -> str:
     # Neither the exception nor a metaclass is asked: both may run foreign code.
     for kind in _MRO.__get__(type(error)):
         name, module = str.__str__(_NAME.__get__(kind)), errors.read_or_none(partial(_MODULE.__get__, kind))
-        if short_text(module, _MODULE_MAX).partition(".")[0] in _CLIENTS and name in _LATE | _LOST:
+        if short_text(module, _MODULE_MAX).partition(".")[0] in _CLIENTS and name in _LATE | _LOST | _GARBLED:
             return name
     return ""
 

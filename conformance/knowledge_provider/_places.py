@@ -22,6 +22,7 @@ _URI: Final = re.compile(
 )
 _MAY_HOLD_URI: Final = re.compile(r":[/\\]|//|https?:", re.IGNORECASE)
 _USER_INFO: Final = re.compile(r"(://)[^/?#]*@")
+_WRITTEN_OUT: Final = (UUID, PurePath)
 _QUERY_AND_AFTER: Final = re.compile(r"[?#;].*", re.DOTALL)
 
 # Clause 7.4: reading a link costs up to a hundred times what prose of its length does, and each result may have forty
@@ -53,7 +54,7 @@ def place_text(value: object, limit: int) -> str:
 
 def one_line(value: object, limit: int) -> str:
     """A name or place by rule N5, as it stands: strings, ints, UUIDs and paths."""
-    return short_text(str(value) if isinstance(value, UUID | PurePath) else value, limit)
+    return short_text(str(value) if isinstance(value, _WRITTEN_OUT) else value, limit)
 
 
 def _within_bounds(text: str, read: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from knowledge_provider import errors, limits
-from knowledge_provider._calls import DaemonThreads, PerLoop
+from knowledge_provider._calls import DaemonThreads, PerLoop, made
 from knowledge_provider._failures import failure
 from knowledge_provider._places import one_line, place_text
 from knowledge_provider._requests import (
@@ -37,6 +37,7 @@ __all__ = [
     "equal_filters",
     "failure",
     "fits",
+    "made",
     "owner_arguments",
     "owner_filters",
     "passage_text",
@@ -73,18 +74,20 @@ def result_of(
     score: int | float | None = None,
     uri_key: str = "source",
     title_key: str = "title",
+    source_id: object = None,
     left_out: Collection[str] = (),
 ) -> RetrievalResult | None:
     """One result from a vendor's parts, or None when there is no text in it or it is here already.
 
     ``taken`` is empty before a response's first result, and keeps the ids of its results apart. ``uri_key`` and
     ``title_key`` name the metadata that become the source; they and ``left_out`` do not stay in the metadata.
+    ``source_id`` is the vendor's id of the document that the passage is from, where it has one.
     """
     text, where = passage_text(content), metadata.get(uri_key)
     own = result_id(vendor_id, where, text, taken) if text else None
     if own is None:
         return None
-    source = source_of(where, metadata.get(title_key))
+    source = source_of(where, metadata.get(title_key), source_id=source_id)
     plain = plain_metadata(metadata, without=(uri_key, title_key, *left_out))
     # Every value keeps the contract by now, and finding that out again would cost as much as all of the above.
     return RetrievalResult.model_construct(id=own, content=text, score=_score(score), source=source, metadata=plain)
@@ -208,7 +211,9 @@ def plain_metadata(values: Mapping[Any, Any], *, without: Collection[str] = ()) 
     plain: dict[str, MetadataValue] = {}
     left = limits.METADATA_ENTRIES_MAX
     for key, value in islice(values.items(), _ENTRIES_READ_MAX):
-        name = _plain_name(key, without)
+        # Clause 6.1: also in a key, since some vendors name an entry by a link.
+        named = (type(key) is str or is_a(key, str)) and key not in without
+        name = place_text(key, limits.METADATA_KEY_MAX) if named else ""
         kept = _plain_value(value) if name else None
         if kept is not None:
             plain[name] = kept
@@ -217,13 +222,6 @@ def plain_metadata(values: Mapping[Any, Any], *, without: Collection[str] = ()) 
         if not left:
             break
     return plain
-
-
-def _plain_name(key: object, without: Collection[str]) -> str:
-    if (type(key) is str or is_a(key, str)) and key not in without:
-        # Clause 6.1: also in a key, since some vendors name an entry by a link.
-        return place_text(key, limits.METADATA_KEY_MAX)
-    return ""
 
 
 def _plain_value(value: object) -> MetadataValue | None:

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import islice
 from typing import Any, Final, Literal, TypeGuard
 
-from knowledge_provider import adapting, errors, limits
+from knowledge_provider import adapting, errors
 from knowledge_provider.models import MetadataValue, RetrievalResult, Source
 
 ScoreKind = Literal["similarity", "distance"]
@@ -31,6 +30,8 @@ _DECLARED: Final[Mapping[object, type[errors.KnowledgeError]]] = {
         errors.KnowledgeUnavailableError,
     )
 }
+JSON_BYTES_MAX: Final = 1_000_000
+"""How much JSON is read unless the caller says otherwise; the densest that there is takes about a tenth of a second."""
 _UNREPEATED: Final = "its text may hold data, so it is not repeated"
 
 
@@ -55,11 +56,17 @@ class AnswerFields:
     metadata: str = "metadata"
 
 
-def read_json(body: bytes) -> Any:
+def read_json(body: bytes, most: int = JSON_BYTES_MAX) -> Any:
     """The JSON in ``body``, with null for NaN and Infinity, which are none.
 
-    Raises ``KnowledgeInvalidResponseError`` for what is not JSON in UTF-8, or is nested too deep to be read.
+    Raises ``KnowledgeInvalidResponseError`` for what is longer than ``most`` bytes, is not JSON in UTF-8, or is nested
+    too deep to be read.
     """
+    # Clause 7.4: Python reads JSON in one go, and nothing else runs meanwhile.
+    if len(body) > most:
+        raise errors.KnowledgeInvalidResponseError(
+            f"wanted at most {most} bytes of JSON, as reading more holds the event loop, and {len(body)} came"
+        )
     # Python's own errors keep the body, which may hold anything, so none of them becomes a cause (clause 6.4).
     with suppress(ValueError, RecursionError):
         # JSON is UTF-8 (RFC 8259), whatever a header says of it; a byte order mark may be passed over.
@@ -89,9 +96,7 @@ def results_in(
             f"wanted a list at {fields.results!r} of the answer, and there is none: name the place by AnswerFields"
         )
     taken: dict[str, str] = {}
-    # Rule N2, so that a list of a million blanks does not hold the event loop.
-    candidates = islice(found, top_k * limits.CANDIDATES_PER_RESULT)
-    return adapting.usable((_result(item, fields, score_kind, taken) for item in candidates), top_k)
+    return adapting.usable((_result(item, fields, score_kind, taken) for item in found), top_k)
 
 
 def _null(_: str) -> None:
@@ -120,14 +125,14 @@ def _result(
     # Clause 5.4: higher is better. A distance of 0 stays 0, as -0.0 would only puzzle.
     score = -score if score_kind == "distance" and score else score
     scored = None if score is None else float(score)
-    source, metadata = _source(at, fields), _metadata(at(fields.metadata), fields)
+    source, metadata = _source(where, at, fields), _metadata(at(fields.metadata), fields)
     # Every value keeps the contract by now, and finding that out again would cost as much as all of the above.
     return RetrievalResult.model_construct(id=own, content=content, score=scored, source=source, metadata=metadata)
 
 
-def _source(at: Callable[[str], Any], fields: AnswerFields) -> Source | None:
+def _source(where: Any, at: Callable[[str], Any], fields: AnswerFields) -> Source | None:
     return adapting.source_of(
-        at(fields.uri),
+        where,
         at(fields.title),
         source_id=at(fields.source_id),
         mime_type=at(fields.mime_type),
@@ -152,14 +157,14 @@ def _mapped(fields: AnswerFields) -> frozenset[str]:
 
 def _at(value: Any, path: str) -> Any:
     """What stands at ``path`` in JSON, or None where nothing does."""
-    if not path:
-        return value
-    if not _is_object(value):
-        return None
-    if "." not in path or path in value:
-        return value.get(path)
-    name, _, rest = path.partition(".")
-    return _at(value.get(name), rest)
+    # Asked ten times for each result, so a function less is felt.
+    while path and isinstance(value, dict):
+        held: dict[str, Any] = value
+        if "." not in path or path in held:
+            return held.get(path)
+        name, _, path = path.partition(".")
+        value = held.get(name)
+    return None if path else value
 
 
 def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:

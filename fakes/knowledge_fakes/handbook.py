@@ -17,7 +17,12 @@ from typing import Any, Final
 
 from knowledge_fakes.search import Index, build_index, search
 from knowledge_provider import PROTOCOL_VERSION, CancelSignal, RetrievalContext, RetrievalRequest
-from knowledge_provider.errors import KnowledgeFiltersUnsupportedError, KnowledgeUnavailableError
+from knowledge_provider.errors import (
+    KnowledgeFiltersUnsupportedError,
+    KnowledgeOwnerRequiredError,
+    KnowledgeUnavailableError,
+)
+from knowledge_provider.text import is_blank
 
 SITE: Final = "https://handbook.example.com"
 """Where the invented company keeps its handbook; a public name by the URI policy, and nothing is there."""
@@ -29,7 +34,8 @@ _SECTION: Final = re.compile(r"^## (.+) \{#([a-z0-9-]+)\}$", re.MULTILINE)
 class Passage:
     """One section of one document: ``id`` is ``document#section``, ``base`` the knowledge base that holds it.
 
-    ``heading`` helps a query to find the passage; ``content`` is what it answers.
+    ``heading`` helps a query to find the passage; ``content`` is what it answers. ``owner`` is who alone may see it, or
+    None where all may.
     """
 
     id: str
@@ -38,11 +44,12 @@ class Passage:
     content: str
     source: Mapping[str, str]
     metadata: Mapping[str, str | int | bool]
+    owner: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Handbook:
-    """Every passage by its id, and the index over them."""
+    """Every passage that one reader may see by its id, and the index over them."""
 
     passages: Mapping[str, Passage]
     index: Index
@@ -71,9 +78,14 @@ class Handbook:
                 )
 
 
-def load_handbook(documents: Collection[str] | None = None) -> Handbook:
-    """Read the handbook, or only the ``documents`` of these ids. Raises ``ValueError`` for an id that is not in it."""
-    return _load(None if documents is None else tuple(documents))
+def load_handbook(documents: Collection[str] | None = None, *, owner: str | None = None) -> Handbook:
+    """Read the handbook, or only the ``documents`` of these ids. Raises ``ValueError`` for an id that is not in it.
+
+    The whole handbook has the private notes of its ``owner``, too: ``mara`` and ``tomas`` keep some.
+    """
+    if documents is not None:
+        return _load(tuple(documents), None)
+    return _load(None, owner if owner in _owners() else None)
 
 
 def read_document(document: str, text: str) -> tuple[Passage, ...]:
@@ -95,6 +107,7 @@ def read_document(document: str, text: str) -> tuple[Passage, ...]:
             content=content.strip(),
             source=MappingProxyType({**source, "locator": f"section={section}"}),
             metadata=MappingProxyType(about["metadata"]),
+            owner=about.get("owner"),
         )
         for heading, section, content in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
     )
@@ -104,11 +117,13 @@ class HandbookProvider:
     """The handbook behind the contract, asynchronous; ``documents`` narrows it to these document ids.
 
     Claims ``filters`` (equality on ``department``, ``language``, ``revision`` and ``binding``), ``scores`` and
-    ``citations``. Knowledge bases: ``engineering``, ``people``, ``support``.
+    ``citations``. Knowledge bases: ``engineering``, ``people``, ``support``. The owners ``mara`` and ``tomas`` have
+    private notes in it, which nobody else sees, unless it is narrowed.
     """
 
     def __init__(self, documents: Collection[str] | None = None) -> None:
-        self._handbook = load_handbook(documents)
+        load_handbook(documents)
+        self._documents = documents
         self._closed = False
 
     def describe(self) -> dict[str, Any]:
@@ -116,13 +131,16 @@ class HandbookProvider:
         return _describe("handbook", "Tarnbrook handbook")
 
     async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> dict[str, Any]:
-        """Search the handbook. Raises ``KnowledgeUnavailableError`` after ``close``, and as ``Handbook.search``."""
+        """Search what the context's owner may see. Raises as ``Handbook.search``.
+
+        Raises ``KnowledgeUnavailableError`` after ``close``, and ``KnowledgeOwnerRequiredError`` for a blank owner.
+        """
         # Clause 7.3.
         context.signal.raise_if_cancelled()
         # A search holds the loop for its whole length, so the others go first once; a cancellation arrives here.
         await asyncio.sleep(0)
         context.signal.raise_if_cancelled()
-        return {"results": _open(self._handbook, self._closed).search(request)}
+        return {"results": _opened(self._documents, context, self._closed).search(request)}
 
     async def health(self, signal: CancelSignal) -> dict[str, Any]:
         """Ready until it is closed (clause 2.1)."""
@@ -138,7 +156,8 @@ class SyncHandbookProvider:
     """The same handbook for hosts that call from a thread: all of its methods are synchronous."""
 
     def __init__(self, documents: Collection[str] | None = None) -> None:
-        self._handbook = load_handbook(documents)
+        load_handbook(documents)
+        self._documents = documents
         self._closed = False
 
     def describe(self) -> dict[str, Any]:
@@ -146,10 +165,13 @@ class SyncHandbookProvider:
         return _describe("handbook-sync", "Tarnbrook handbook, synchronous")
 
     def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> dict[str, Any]:
-        """Search the handbook. Raises ``KnowledgeUnavailableError`` after ``close``, and as ``Handbook.search``."""
+        """Search what the context's owner may see. Raises as ``Handbook.search``.
+
+        Raises ``KnowledgeUnavailableError`` after ``close``, and ``KnowledgeOwnerRequiredError`` for a blank owner.
+        """
         # Clause 7.3.
         context.signal.raise_if_cancelled()
-        return {"results": _open(self._handbook, self._closed).search(request)}
+        return {"results": _opened(self._documents, context, self._closed).search(request)}
 
     def health(self) -> dict[str, Any]:
         """Ready until it is closed (clause 2.1)."""
@@ -179,25 +201,37 @@ def refuse_all_filters(request: RetrievalRequest) -> None:
         )
 
 
-# Frozen, so it can be shared: a kit makes a fresh provider for each of its checks, and indexing takes 10 ms.
+# Frozen, so it can be shared: a kit makes a fresh provider for each of its checks, and indexing takes 10 ms. An index
+# for each owner: in one over all notes, another's words would weigh on the scores.
 @lru_cache(maxsize=8)
-def _load(documents: tuple[str, ...] | None) -> Handbook:
-    texts = dict(_read())
-    if unknown := set(documents or ()) - texts.keys():
+def _load(documents: tuple[str, ...] | None, owner: str | None) -> Handbook:
+    shared = {name: held for name, held in _documents().items() if held[0].owner is None}
+    if unknown := set(documents or ()) - shared.keys():
         raise ValueError(
             f"Wanted ids of handbook documents, and {sorted(unknown)} came too. A search over a document that is not "
-            f"there finds nothing and does not say why. Choose from {', '.join(texts)}."
+            f"there finds nothing and does not say why. Choose from {', '.join(shared)}."
         )
-    chosen = texts.keys() if documents is None else documents
-    passages = {passage.id: passage for name in chosen for passage in read_document(name, texts[name])}
+    notes = {name: held for name, held in _documents().items() if owner is not None and held[0].owner == owner}
+    chosen = {**shared, **notes} if documents is None else {name: shared[name] for name in documents}
+    passages = {passage.id: passage for held in chosen.values() for passage in held}
     found_by = {key: f"{held.source['title']} {held.heading} {held.content}" for key, held in passages.items()}
     return Handbook(MappingProxyType(passages), build_index(found_by))
+
+
+@lru_cache(maxsize=1)
+def _documents() -> Mapping[str, tuple[Passage, ...]]:
+    return MappingProxyType({name: read_document(name, text) for name, text in _read()})
 
 
 def _read() -> Iterator[tuple[str, str]]:
     folder = files("knowledge_fakes") / "handbook_docs"
     for document in sorted(folder.iterdir(), key=lambda entry: entry.name):
         yield document.name.removesuffix(".md"), document.read_text("utf-8")
+
+
+@lru_cache(maxsize=1)
+def _owners() -> frozenset[str]:
+    return frozenset(held[0].owner for held in _documents().values() if held[0].owner is not None)
 
 
 def _is_asked_for(passage: Passage, request: RetrievalRequest) -> bool:
@@ -233,13 +267,19 @@ def _describe(key: str, label: str) -> dict[str, Any]:
     }
 
 
-def _open(handbook: Handbook, closed: bool) -> Handbook:
+def _opened(documents: Collection[str] | None, context: RetrievalContext, closed: bool) -> Handbook:
     # Clause 2.2: a closed handbook that found nothing would look like a question without an answer.
     if closed:
         raise KnowledgeUnavailableError(
             "Wanted an open handbook, and this one was closed: it cannot tell whether there is an answer. Open another."
         )
-    return handbook
+    # Clause 4.4: a context that was made past its own validation may have one.
+    if is_blank(context.owner_id):
+        raise KnowledgeOwnerRequiredError(
+            "Wanted the owner who asks, and the context names none. Whose notes may be searched is not known then, so "
+            "nothing was searched. Set owner_id."
+        )
+    return load_handbook(documents, owner=context.owner_id)
 
 
 def _health(closed: bool) -> dict[str, Any]:

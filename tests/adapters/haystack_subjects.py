@@ -131,7 +131,7 @@ def qdrant_retriever() -> Any:
 def qdrant() -> HaystackProvider:
     """The retriever of a local Qdrant in a pipeline, in daemon threads: its other client is another, empty store."""
     options: dict[str, Any] = {"filter_keys": FILTERS, "zero_is_no_match": True, "score_kind": "similarity"}
-    return over(embedding_pipeline_of(qdrant_retriever()), **EMBEDDED, **options)
+    return over(embedding_pipeline_of(qdrant_retriever()), citations=True, **EMBEDDED, **options)
 
 
 def asynchronous() -> HaystackProvider:
@@ -157,7 +157,7 @@ def plain() -> HaystackProvider:
 def owners() -> HaystackProvider:
     """A store that keeps owners apart by their name in the meta."""
     options: dict[str, Any] = {"zero_is_no_match": True, "scope": lambda context: {"owner": context.owner_id}}
-    return over(InMemoryBM25Retriever(in_memory_store()), **options)
+    return over(InMemoryBM25Retriever(in_memory_store()), citations=True, **options)
 
 
 @asynccontextmanager

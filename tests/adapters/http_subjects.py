@@ -53,7 +53,7 @@ def nested() -> HTTPProvider:
 
 def tenants() -> HTTPProvider:
     """A service that keeps owners apart by a header."""
-    return over(KnowledgeService(tenants=OWNERS), scope=lambda context: {TENANT: context.owner_id})
+    return over(KnowledgeService(tenants=OWNERS), citations=True, scope=lambda context: {TENANT: context.owner_id})
 
 
 def served() -> HTTPProvider:

@@ -157,7 +157,7 @@ def owned_index() -> VectorStoreIndex:
 def owners() -> LlamaIndexProvider:
     """An index that keeps owners apart by their name in the metadata."""
     options: dict[str, Any] = {"zero_is_no_match": True, "scope": lambda context: {"owner": context.owner_id}}
-    return over(owned_index().as_retriever(), **options)
+    return over(owned_index().as_retriever(), citations=True, **options)
 
 
 @asynccontextmanager

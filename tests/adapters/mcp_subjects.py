@@ -49,7 +49,7 @@ def passages() -> MCPProvider:
 
 def tenants() -> MCPProvider:
     """A tool that keeps owners apart by an argument."""
-    return over(ToolService(tenants=OWNERS), scope=lambda context: {"tenant": context.owner_id})
+    return over(ToolService(tenants=OWNERS), citations=True, scope=lambda context: {"tenant": context.owner_id})
 
 
 def served() -> MCPProvider:

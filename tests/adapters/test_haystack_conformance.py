@@ -21,7 +21,8 @@ FILTERED: Final[dict[str, Any]] = {
     "filters": [{"query": "release policy", "filter": {"department": "engineering"}, "selects": [APPROVALS]}]
 }
 ALICE: Final = {"query": "release policy", "sees": [APPROVALS], "never": [SICK_LEAVE]}
-BOB: Final = {"query": "sick leave", "sees": [SICK_LEAVE], "never": [APPROVALS]}
+# A word of one document: Okapi's weight of a word that most of a few documents have is not above zero.
+BOB: Final = {"query": "ill", "sees": [SICK_LEAVE], "never": [APPROVALS]}
 SUBJECTS: Final[dict[str, dict[str, Any]]] = {
     "bm25": {**ENGLISH, **FILTERED, "bases": {"handbook": [APPROVALS]}},
     "embedding_pipeline": {**COMMON, **FILTERED},

@@ -107,7 +107,7 @@ def test_a_refused_connection_and_an_unknown_host_are_unavailable() -> None:
         (TimeoutError(SECRET), "knowledge_provider_failed", True),
         (ConnectionResetError(SECRET), "knowledge_unavailable", True),
         (RuntimeError(SECRET), "knowledge_provider_failed", False),
-        (httpx.DecodingError(SECRET), "knowledge_provider_failed", False),
+        (httpx.DecodingError(SECRET), "knowledge_invalid_response", False),
     ],
 )
 def test_what_httpx_raises_is_one_failure_with_fixed_words(raised: Exception, code: str, retryable: bool) -> None:

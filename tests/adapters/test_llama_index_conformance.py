@@ -27,7 +27,8 @@ def filtered(selected: str) -> dict[str, Any]:
 
 
 ALICE: Final = {"query": "release policy", "sees": [APPROVALS], "never": [SICK_LEAVE]}
-BOB: Final = {"query": "sick leave", "sees": [SICK_LEAVE], "never": [APPROVALS]}
+# A word of one document: Okapi's weight of a word that most of a few documents have is not above zero.
+BOB: Final = {"query": "ill", "sees": [SICK_LEAVE], "never": [APPROVALS]}
 SUBJECTS: Final[dict[str, dict[str, Any]]] = {
     "vector_index": {**filtered(APPROVALS), "bases": {"handbook": [APPROVALS]}},
     "bm25": COMMON,

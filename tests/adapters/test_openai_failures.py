@@ -10,6 +10,7 @@ import openai
 import pytest
 from openai_subjects import BASES, SECRET, answer, answer_of, ask, client_of, context, over, over_url, row
 
+from knowledge_fakes.vendors.openai_answers import as_json
 from knowledge_fakes.vendors.openai_service import VectorStoreService
 from knowledge_fakes.vendors.serving import serving
 from knowledge_provider import KnowledgeHost, errors
@@ -63,12 +64,12 @@ def test_what_goes_wrong_has_one_code_and_is_asked_once(how: str, code: str) -> 
     ("how", "code"),
     [
         ("redirect", "knowledge_invalid_response"),
-        ("wrong encoding", "knowledge_unavailable"),
+        ("wrong encoding", "knowledge_invalid_response"),
         ("cut", "knowledge_unavailable"),
     ],
 )
 def test_what_only_a_connection_shows(how: str, code: str) -> None:
-    """A redirect to a login page is followed and is no answer; a body that cannot be read is a broken connection."""
+    """A redirect to a login page is followed and is no answer, nor is a body in another encoding than it says."""
     service = VectorStoreService()
     service.answer(how)
 
@@ -265,3 +266,21 @@ def test_health_of_a_service_that_is_no_such_service_is_unavailable() -> None:
         assert asyncio.run(provider.health()).status == "unavailable"
     provider = over(service, client=raising(lambda _: httpx2.ConnectError("refused")))
     assert asyncio.run(provider.health()).status == "unavailable"
+
+
+def test_health_without_a_client_says_so() -> None:
+    """A function of yours that makes none is no reason to raise (clause 2.1)."""
+
+    def make() -> openai.AsyncOpenAI:
+        raise ValueError(SECRET)
+
+    assert asyncio.run(over(VectorStoreService(), client=make).health()).status == "unavailable"
+
+
+def test_a_page_that_is_too_long_is_not_read() -> None:
+    """Clause 7.4: a hundred thousand rows would hold the event loop for a second."""
+    service = VectorStoreService()
+    service.answer(lambda _rows, _limit: as_json({"object": "list", "data": [row()] * 100_000}))
+    error = failed(over(service))
+    assert error.code == "knowledge_invalid_response"
+    assert "1000000 bytes" in str(error)

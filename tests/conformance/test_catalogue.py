@@ -71,8 +71,11 @@ def test_a_check_says_what_it_is_about(check: Check) -> None:
 
 @ids
 def test_a_should_never_blocks_a_must(check: Check) -> None:
-    """What is only recommended cannot keep a requirement from being looked at."""
-    if check.level is Level.MUST:
+    """What is only recommended cannot keep a requirement from being looked at.
+
+    But for what close() leaves: it cannot be looked at where KP-204 found that closing hangs, or ends the process.
+    """
+    if check.level is Level.MUST and not (check.closes and check.clause == "2.3"):
         assert all(BY_ID[needed].level is Level.MUST for needed in check.needs)
 
 

@@ -12,8 +12,8 @@ import pytest
 from doors import SOUND, WAIT_SECONDS, alive, environment, wait_for
 
 from knowledge_conformance.channel import CHANNEL_LOST, KEY_BYTES, KIT_LOST, Reader, Writer
+from knowledge_conformance.child_process import search_path
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.supervisor import search_path
 
 KEY = bytes(range(KEY_BYTES))
 
@@ -24,15 +24,17 @@ class Child:
     def __init__(self) -> None:
         commands_from, self.commands = os.pipe()
         self.results, results_to = os.pipe()
+        self.dumps, dumps_to = os.pipe()
+        given = (commands_from, results_to, dumps_to)
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "knowledge_conformance.child", str(commands_from), str(results_to)],
-            pass_fds=(commands_from, results_to),
+            [sys.executable, "-P", "-m", "knowledge_conformance.child", *map(str, given)],
+            pass_fds=given,
             start_new_session=True,
             env=environment(),
             stdin=subprocess.DEVNULL,
         )
-        os.close(commands_from)
-        os.close(results_to)
+        for descriptor in given:
+            os.close(descriptor)
         self.reader = Reader(KEY)
         self.writer = Writer(self.commands, KEY)
         self._messages: list[dict[str, Any]] = []
@@ -71,7 +73,7 @@ def child() -> Iterator[Child]:
 def test_a_child_opens_runs_and_closes(child: Child) -> None:
     """One message for each step, and the calls between."""
     child.begin()
-    assert child.until("opened") == {"instance": False}
+    assert child.until("opened") == {"instance": False, "entered": False}
     child.writer.write({"run": "KP-102", "remaining": 10, "close": True})
     assert child.until("call") == "describe()"
     assert child.until("result") == {"id": "KP-102", "outcome": "passed", "observations": 1, "calls": 1}

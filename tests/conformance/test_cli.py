@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from doors import SOUND, run
+from sample_reports import PROOF, sample
 
 from knowledge_conformance import cli
 from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
+from knowledge_conformance.results import CheckOutcome
+from knowledge_conformance.writing import write_reports
 
 Capture = pytest.CaptureFixture[str]
 
@@ -62,8 +65,8 @@ def test_help_and_version_succeed(capsys: Capture) -> None:
 
 
 def test_a_conformant_provider_is_0(folder: Path, capsys: Capture) -> None:
-    """With one line for each check, the verdict, and the report as JSON where that was asked for."""
-    assert cli.main(["run", SOUND, "--report", "deep/down/report.json"]) == 0
+    """With -v one line for each check, the verdict, and the report as JSON where that was asked for."""
+    assert cli.main(["run", SOUND, "-v", "--report", "deep/down/report.json"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == f"knowledge provider {SOUND}"
     assert [line.split()[0] for line in printed if line.startswith("KP-")] == [check.id for check in CHECKS]
@@ -109,7 +112,7 @@ REFUSED = {
     'providers = ["nowhere:provider"]': "cannot load nowhere:provider: there is no module 'nowhere'",
     'providers = ["no colon"]': "'no colon' is not a target",
     "timeout = 0": "knowledge-conformance.toml: timeout: input should be greater than 0",
-    "known-failures = {}": "known-failures is not supported by this version",
+    "[known-failures]\nKP-999 = { reason = 'r' }": "known-failures: there is no check 'KP-999'",
     "x =": "knowledge-conformance.toml: cannot be read as TOML",
 }
 
@@ -140,7 +143,7 @@ def test_the_script_runs_in_the_folder_where_it_is_called(tmp_path: Path) -> Non
     for name in ("json", "logging", "asyncio", "http", "queue"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('shadowed')")
     script = Path(sys.executable).with_name("knowledge-kit")
-    done = run(tmp_path, [str(script), "run", "mine:provider"])
+    done = run(tmp_path, [str(script), "run", "-v", "mine:provider"])
     assert done.returncode == 1
     assert "KP-102  passed" in done.stdout
 
@@ -148,3 +151,71 @@ def test_the_script_runs_in_the_folder_where_it_is_called(tmp_path: Path) -> Non
 def test_the_module_is_a_program_too(tmp_path: Path) -> None:
     """Where scripts are not on the path."""
     assert run(tmp_path, [sys.executable, "-m", "knowledge_conformance.cli", "explain", "KP-101"]).returncode == 0
+
+
+# Reports.
+
+
+@pytest.fixture
+def stored(folder: Path) -> Path:
+    """Two reports in files, the second one worse."""
+    write_reports(folder / "old.json", [sample()])
+    write_reports(folder / "new.json", [sample({"KP-304": CheckOutcome.FAILED})])
+    return folder
+
+
+def test_reports_become_a_page_and_a_summary(stored: Path, capsys: Capture) -> None:
+    """Several side by side, and nothing is printed."""
+    assert cli.main(["report", "old.json", "new.json", "-o", "out/page.html", "-o", "summary.md"]) == 0
+    assert capsys.readouterr().out == ""
+    assert "2 conformance reports" in (stored / "out/page.html").read_text()
+    assert "## ✗ not conformant" in (stored / "summary.md").read_text()
+
+
+def test_a_report_is_printed_again(stored: Path, capsys: Capture) -> None:
+    """As Markdown, or as it was on the screen."""
+    assert cli.main(["report", "new.json", "--markdown"]) == 0
+    assert capsys.readouterr().out.startswith("## ✗ not conformant")
+    assert cli.main(["report", "new.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "KP-304  failed" in printed
+    assert "  verdict not conformant" in printed
+
+
+@pytest.mark.parametrize(("names", "code"), [(("old", "new"), 1), (("new", "old"), 0), (("old", "old"), 0)])
+def test_what_is_worse_is_1(names: tuple[str, str], code: int, stored: Path, capsys: Capture) -> None:
+    """What is better, or as it was, is 0."""
+    assert cli.main(["diff", *(f"{name}.json" for name in names)]) == code
+    assert ("newly failing" in capsys.readouterr().out) is bool(code)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["diff", "old.json", "none.json"], "'none.json': cannot be read: No such file or directory"),
+        (["report", "bad.json"], "'bad.json': is no report of this version of the kit: Invalid JSON"),
+        (["report", "old.json", "-o", "page.pdf"], "page.pdf: a report is written as what its name ends in"),
+        (["report", "old.json", "-o", "/proc/nowhere/page.html"], "-o: cannot write /proc/nowhere/page.html: "),
+        (["diff", "old.json", "host.json"], "one report is about a provider and one about a host"),
+        (["run", SOUND, "--report", "x"], "x: a report is written as what its name ends in"),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_one_line_and_4(
+    arguments: list[str], fragment: str, stored: Path, capsys: Capture
+) -> None:
+    """And nothing else."""
+    (stored / "bad.json").write_text("no")
+    write_reports(stored / "host.json", [sample().model_copy(update={"kind": "host"})])
+    assert cli.main(arguments) == 4
+    printed = capsys.readouterr()
+    assert fragment in printed.err
+    assert (printed.err.count("\n"), printed.out) == (1, "")
+
+
+def test_a_proof_is_printed_and_written(folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the rest of the report."""
+    monkeypatch.setattr("knowledge_conformance.proving.prove", lambda *_args, **_given: PROOF)
+    settings(folder, "max-calls = 1")
+    assert cli.main(["run", SOUND, "--prove", "--report", "report.json"]) == 1
+    assert f"  proof   {PROOF.sentence}" in capsys.readouterr().out
+    assert json.loads((folder / "report.json").read_text())["proof"]["trials"][2]["ending"] == "missed"

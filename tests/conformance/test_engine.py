@@ -16,8 +16,8 @@ from knowledge_conformance.check import (
     Violation,
     check,
 )
-from knowledge_conformance.engine import EVIDENCE_MAX, left_out, run_check
-from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.engine import left_out, run_check
+from knowledge_conformance.results import EVIDENCE_MAX, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import ProviderRaisedError, Subject
 from knowledge_conformance.survey import Survey

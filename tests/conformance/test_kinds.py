@@ -57,7 +57,7 @@ def test_a_failure_names_the_command_that_shows_it_again(tmp_path: Path) -> None
     """And that command fails for the same reason, alone."""
     done = run_pytest(tmp_path, f"--host={FAULTY_HOST}", "host::KP-820")
     (again,) = {line.partition("again   ")[2] for line in done.stdout.splitlines() if "again   " in line}
-    assert again == f"pytest --host={FAULTY_HOST} host::KP-820"
+    assert again.startswith(f"pytest --host={FAULTY_HOST} --replay=KP-820.1.")
     repeated = run_pytest(tmp_path, *again.split()[1:])
     assert repeated.returncode == done.returncode == 1
     assert ids_in(repeated.stdout) == ["KP-820"]

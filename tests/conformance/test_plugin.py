@@ -31,9 +31,9 @@ def sound(folder: Path) -> Done:
 
 
 def test_no_test_file_no_settings_and_no_plugin_are_needed(sound: Done) -> None:
-    """One line for each check with its id, and a verdict that says what it covers and what it does not establish."""
+    """Counts for each chapter, and a verdict that says what it covers and what it does not establish."""
     assert sound.returncode == 0, sound.stdout
-    assert ids_in(sound.stdout) == [check.id for check in CHECKS]
+    assert lines(sound.stdout, starting="1 Identity  ")
     assert lines(sound.stdout, starting="verdict") == [
         "verdict conformant: core (not exercised: filters, bases, owners, secrets, back-end)"
     ]
@@ -63,11 +63,59 @@ def test_junit_has_a_test_for_each_check_with_its_properties(sound: Done, folder
         assert outcome in ("passed", "inapplicable")
 
 
+def test_junit_has_the_verdict_as_properties_of_its_suite(sound: Done, folder: Path) -> None:
+    """By kind and target, so that several have room."""
+    found = suite_properties(folder / "junit.xml")
+    sentence = "conformant: core (not exercised: filters, bases, owners, secrets, back-end)"
+    assert found == {f"provider {SOUND} verdict": "conformant", f"provider {SOUND} sentence": sentence}
+
+
+@pytest.mark.parametrize("spread", [(), ("-p", "xdist", "-n", "2")], ids=("alone", "xdist"))
+def test_junit_says_what_to_do_about_a_failure(spread: tuple[str, ...], folder: Path) -> None:
+    """Its hint and its fingerprint, by which it is known again; also where other processes ran the checks."""
+    target = "knowledge_fakes.faulty:duplicate_ids"
+    selected = ("provider::KP-506", "provider::KP-504")
+    run_pytest(folder, *spread, f"--provider={target}", FEW, *selected, "--junitxml=bad.xml", "--provider-report=b.json")
+    failed = next(t for t in ET.parse(folder / "bad.xml").getroot().iter("testcase") if t.get("name") == "KP-506")
+    found = {item.get("name"): item.get("value") for item in failed.iter("property")}
+    check = next(c for c in Report.model_validate_json((folder / "b.json").read_text()).checks if c.id == "KP-506")
+    assert (found["outcome"], found["hint"], found["fingerprint"]) == ("failed", check.hint, check.fingerprint)
+    assert check.transcript == ("retrieve(RetrievalRequest(query='policy', top_k=5), context) -> 2 results",)
+    assert suite_properties(folder / "bad.xml")[f"provider {target} verdict"] == "not conformant"
+
+
+def suite_properties(path: Path) -> dict[str | None, str | None]:
+    found = ET.parse(path).getroot().findall("./testsuite/properties/property")
+    return {item.get("name"): item.get("value") for item in found}
+
+
+def test_one_run_writes_several_reports(folder: Path) -> None:
+    """Each as its suffix says, with what --prove found."""
+    names = ("some.json", "some.html", "some.md")
+    done = run_pytest(
+        folder, f"--provider={SOUND}", "provider::KP-304", "--prove", *(f"--provider-report={name}" for name in names)
+    )
+    assert done.returncode == 0, done.stdout
+    proof = Report.model_validate_json((folder / "some.json").read_text()).proof
+    assert proof is not None
+    assert proof.holds
+    for name in names[1:]:
+        assert proof.sentence in (folder / name).read_text()
+
+
+def test_a_report_of_another_suffix_is_refused(folder: Path) -> None:
+    """Before anything is run."""
+    done = run_pytest(folder, f"--provider={SOUND}", "--provider-report=report.txt")
+    assert done.returncode == 4
+    assert "--provider-report: report.txt: a report is written as what its name ends in" in done.stdout
+
+
 def test_the_same_provider_gives_the_same_report(sound: Done, folder: Path) -> None:
-    """Byte for byte, whatever is printed; and with -v each check has its node id."""
+    """Byte for byte, whatever is printed; and with -v each check has its node id, and a line in the summary."""
     again = run_pytest(folder, f"--provider={SOUND}", "--provider-report=again.json", "-v", "--tb=no")
     assert (folder / "again.json").read_bytes() == (folder / "out" / "report.json").read_bytes()
     assert re.findall(r"^provider::(KP-\d+) [A-Z]+ ", again.stdout, re.MULTILINE) == [check.id for check in CHECKS]
+    assert ids_in(again.stdout) == [check.id for check in CHECKS]
 
 
 def test_collecting_lists_the_checks_and_starts_nothing(folder: Path) -> None:

@@ -21,6 +21,7 @@ SAID = [
     (ProcessFault(Fault.DIED, CHANNEL_LOST), "the kit's own channel was closed"),
     (ProcessFault(Fault.DIED, KIT_LOST), "the kit's own code in the provider's process failed"),
     (ProcessFault(Fault.STALLED, seconds=13.0), "nothing for 13 s: the event loop, or the whole interpreter, was held"),
+    (ProcessFault(Fault.STALLED, seconds=1.5, held=" in acme.search, line 3"), "was held in acme.search, line 3"),
     (ProcessFault(Fault.FLOODED), "more than 1 MiB on standard output or error during one check"),
     (ProcessFault(Fault.SCRIBBLED), "foreign bytes on the kit's own channel"),
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from knowledge_conformance import report as report_module
-from knowledge_conformance.catalogue import CHECKS
+from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.check import Facet
 from knowledge_conformance.report import Report, kit_version, make_report, report_schema
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
@@ -37,6 +37,7 @@ def test_a_report_has_the_published_shape() -> None:
         "counts",
         "checks",
         "not_established",
+        "proof",
     ]
     assert (document["protocol"], document["requirements"], document["target"]) == (1, "1.0", "acme.search:provider")
     assert document["verdict"] == "conformant"
@@ -53,6 +54,11 @@ def test_a_report_has_the_published_shape() -> None:
         "saw",
         "hint",
         "where",
+        "input",
+        "transcript",
+        "fingerprint",
+        "replay",
+        "known",
     ]
     assert list(document["facets"]) == [str(facet) for facet in Facet]
     assert list(document["counts"]) == [str(outcome) for outcome in CheckOutcome]
@@ -96,7 +102,10 @@ def test_a_report_of_nothing_says_so() -> None:
 
 def test_a_required_facet_that_is_missing_is_named() -> None:
     """The reader sees what the verdict waits for."""
-    made = reported(results(), require=("owners",))
+    inapplicable = {"outcome": CheckOutcome.INAPPLICABLE}
+    others = [each for each in results() if BY_ID[each.id].facet is not Facet.OWNERS]
+    owners = [each.model_copy(update=inapplicable) for each in results() if each not in others]
+    made = reported([*others, *owners], require=("owners",))
     assert made.verdict is Verdict.INCONCLUSIVE
     assert "owners: not exercised, though it is required" in made.not_established
 
@@ -105,7 +114,8 @@ def test_a_report_validates_against_its_own_schema_by_name() -> None:
     """The documentation publishes it."""
     schema = report_schema()
     assert set(schema["required"]) == set(schema["properties"]) == set(json.loads(reported(results()).to_json()))
-    assert set(schema["$defs"]) == {"CheckOutcome", "CheckReport", "Facet", "FacetState", "Level", "Verdict"}
+    named = {"CheckOutcome", "CheckReport", "Ending", "Facet", "FacetState", "JsonValue", "Level", "Proof", "Trial"}
+    assert set(schema["$defs"]) == {*named, "Verdict"}
 
 
 def test_the_kits_version_is_that_of_its_distribution(monkeypatch: pytest.MonkeyPatch) -> None:

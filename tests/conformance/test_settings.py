@@ -145,9 +145,12 @@ WRONG: dict[str, tuple[object, str]] = {
     "absent": ("filters", "valid tuple"),
     "secrets": ([3], "valid string"),
     "strict-should": ("perhaps", "valid boolean"),
+    "inject-network-faults": ("perhaps", "valid boolean"),
     "bases": ({"": ["a"]}, "at least 1 character"),
     "owners": ({"alice": {}}, "field required"),
     "filters": ([{"query": "x", "filter": {1: 2}}], "valid string"),
+    "known-failures": ({"KP-304": {"reason": " "}}, "say why this failure is accepted"),
+    "replay": ("KP-304", "valid dictionary"),
 }
 
 
@@ -194,7 +197,7 @@ def test_an_odd_key_is_shown_harmlessly(key: str) -> None:
 
 @pytest.mark.parametrize("table", [None, 3, [], "text", {"known-failures": {"KP-304": {}}}])
 def test_what_is_no_table_of_settings_is_refused(table: object) -> None:
-    """Known failures too: this version has no way to keep their promise."""
+    """Known failures without a reason, too."""
     with pytest.raises(SettingsError) as caught:
         parse_settings(table, source="x")
     assert str(caught.value).startswith("x: ")

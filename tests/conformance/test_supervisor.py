@@ -8,6 +8,7 @@ from doors import SOUND, alive, hostile, wait_for
 
 from knowledge_conformance import supervisor
 from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.child_process import ChildProcess
 from knowledge_conformance.report import Report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
@@ -182,7 +183,7 @@ def test_an_interrupted_check_leaves_no_answer_for_the_next(monkeypatch: pytest.
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(supervisor._Child, "receive", interrupted)
+        patched.setattr(ChildProcess, "receive", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run.result(BY_ID["KP-101"])
     assert run.runner._child is None

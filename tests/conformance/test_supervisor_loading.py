@@ -11,11 +11,12 @@ from doors import SOUND
 
 from knowledge_conformance import supervisor
 from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.child_process import search_path
 from knowledge_conformance.report import Report
 from knowledge_conformance.results import BROKEN, CheckOutcome
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.supervisor import Supervisor, quiet_seconds, search_path
+from knowledge_conformance.supervisor import Supervisor, quiet_seconds
 from knowledge_conformance.target import TargetError
 from knowledge_provider import limits
 

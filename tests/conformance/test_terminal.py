@@ -5,7 +5,7 @@ import pytest
 from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
 from knowledge_conformance.check import Check
 from knowledge_conformance.report import Report, make_report
-from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.results import FAILING, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.terminal import (
     WIDTH,
@@ -116,4 +116,4 @@ def test_the_verdict_counts_what_came() -> None:
 def test_failures_are_what_makes_a_provider_not_conformant(outcome: CheckOutcome) -> None:
     """Advice is none."""
     found = [check.id for check in failures(report(KP_304=outcome))]
-    assert found == (["KP-304"] if outcome in BROKEN else [])
+    assert found == (["KP-304"] if outcome in FAILING else [])

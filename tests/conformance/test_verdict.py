@@ -20,9 +20,10 @@ SKIPS = [CheckOutcome.INAPPLICABLE, CheckOutcome.ADVISORY]
 
 
 def results(outcome: CheckOutcome = PASSED, **changed: CheckOutcome) -> list[CheckResult]:
-    """Every check with one outcome, but for some."""
+    """Every check of the core with one outcome, but for some; those of other facets do not apply unless named."""
     named = {name.replace("_", "-"): value for name, value in changed.items()}
-    return [CheckResult(id=check.id, outcome=named.get(check.id, outcome)) for check in CHECKS]
+    others = dict.fromkeys((check.id for check in CHECKS if check.facet is not Facet.CORE), CheckOutcome.INAPPLICABLE)
+    return [CheckResult(id=check.id, outcome={**others, **named}.get(check.id, outcome)) for check in CHECKS]
 
 
 def test_everything_passed_is_conformant() -> None:
@@ -35,6 +36,7 @@ def test_everything_passed_is_conformant() -> None:
 def test_nothing_passed_is_never_conformant(outcome: CheckOutcome) -> None:
     """Neither advice, nor a rule that does not apply, nor a blocked one is positive evidence."""
     expected = Verdict.NOT_CONFORMANT if outcome in BROKEN else Verdict.INCONCLUSIVE
+    expected = Verdict.OUT_OF_DATE if outcome is CheckOutcome.STALE else expected
     assert verdict(results(outcome), Settings()) is expected
 
 
@@ -49,6 +51,8 @@ def test_nothing_passed_is_never_conformant(outcome: CheckOutcome) -> None:
         (CheckOutcome.FAILED, Verdict.NOT_CONFORMANT),
         (CheckOutcome.ERRORED, Verdict.NOT_CONFORMANT),
         (CheckOutcome.KIT_ERROR, Verdict.NOT_CONFORMANT),
+        (CheckOutcome.KNOWN, Verdict.KNOWN_FAILURES),
+        (CheckOutcome.STALE, Verdict.OUT_OF_DATE),
     ],
 )
 def test_one_check_among_passes(outcome: CheckOutcome, expected: Verdict) -> None:
@@ -113,7 +117,7 @@ def test_a_facet_weighs_by_whether_it_is_required(
 @pytest.mark.parametrize("outcome", CheckOutcome)
 def test_a_facet_is_exercised_when_something_of_it_was_seen(outcome: CheckOutcome) -> None:
     """And absent when that is declared, whatever was seen."""
-    seen = outcome in (PASSED, CheckOutcome.ADVISORY, FAILED, CheckOutcome.ERRORED)
+    seen = outcome in (PASSED, CheckOutcome.ADVISORY, FAILED, CheckOutcome.ERRORED, CheckOutcome.KNOWN)
     given = results(KP_304=outcome, KP_506=CheckOutcome.INAPPLICABLE)
     state = FacetState.EXERCISED if seen else FacetState.NOT_EXERCISED
     assert facet_states(given, Settings())[Facet.OWNERS] is state

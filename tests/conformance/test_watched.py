@@ -4,6 +4,7 @@ import pytest
 
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.watched import TRANSCRIPT_MAX, OutOfCallsError, Watched
+from knowledge_provider import RetrievalRequest
 
 
 def watched(allowed: int | None = None) -> tuple[Watched, list[tuple[str, float]]]:
@@ -43,3 +44,24 @@ def test_observations_add_up() -> None:
     subject.observe()
     subject.observe(3)
     assert subject.observations == 4
+
+
+def test_what_was_asked_in_the_call_that_is_shown_is_found_again() -> None:
+    """The request whose text stands in the place that a finding shows; nothing where none does."""
+    subject, _ = watched()
+    for query in ("release", "holidays"):
+        subject.asks(f"retrieve({query!r})", RetrievalRequest(query=query, top_k=2))
+    assert subject.input_of("results[0] of retrieve('release') -> 1 result") == {
+        "request": {"query": "release", "top_k": 2}
+    }
+    assert subject.input_of("health()") is None
+    assert subject.input_of(None) is None
+
+
+def test_of_many_requests_the_last_are_remembered() -> None:
+    """A check that asks thousands keeps as few as its transcript."""
+    subject, _ = watched()
+    for number in range(TRANSCRIPT_MAX + 1):
+        subject.asks(f"call {number};", RetrievalRequest(query=f"query {number}"))
+    assert subject.input_of("call 0;") is None
+    assert subject.input_of("call 1;") == {"request": {"query": "query 1"}}

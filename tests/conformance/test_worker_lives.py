@@ -16,6 +16,7 @@ from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import load
 from knowledge_conformance.verdict import Verdict
 
+CLOSING = [check for check in CHECKS if check.closes and check.clause in ("2.2", "2.3")]
 KINDS = target_kinds.FACTORIES + target_kinds.MANAGERS + target_kinds.INSTANCES
 
 
@@ -83,10 +84,18 @@ def test_a_factory_gives_each_check_a_fresh_provider_and_loop(name: str, record:
     """Nothing of one check is left in the next, and each provider is closed."""
     assert run_in_this_process(name).all().conformant
     providers = {call.provider for call in record.calls}
-    assert len(record.lives) == len(providers) == len({call.loop for call in record.calls}) >= len(CHECKS) - 2
+    assert len(record.lives) == len(providers) >= len(CHECKS) - 2
+    renewed = sum(check.later is not None for check in CHECKS)
+    assert len({call.loop for call in record.calls}) == len(providers) + renewed
     assert len({call.thread for call in record.calls}) == 1
     assert all(life[-1] == "close" for life in record.lives)
-    assert Counter(life.count("close") for life in record.lives) == {1: len(record.lives) - 2, 3: 1, 2: 1}
+    # KP-204 closes twice, and the others about closing once, beside the worker at the end of each life.
+    closing = len(CLOSING) - 1
+    assert Counter(life.count("close") for life in record.lives) == {
+        1: len(record.lives) - closing - 1,
+        3: 1,
+        2: closing,
+    }
 
 
 @pytest.mark.parametrize("name", target_kinds.INSTANCES)
@@ -98,7 +107,7 @@ def test_an_instance_lives_on_one_loop_and_one_thread(name: str, record: Record)
     life = record.lives[0]
     assert life[-1] == ("close" if name == "instance" else "left")
     before = life[: life.index("close")]
-    assert len(before) > len(life) - 10
+    assert len(before) > len(life) - 30
 
 
 @pytest.mark.parametrize("name", ["Manager", "AsyncManager", "manager", "async_manager"])
@@ -114,4 +123,4 @@ def test_a_context_managers_provider_is_not_closed_beside_it(record: Record) -> 
     """Who opens it closes it: a host that got it out of a context manager leaves that."""
     assert run_in_this_process("context_manager").all().conformant
     closed = [life for life in record.lives if "close" in life]
-    assert len(closed) == 2  # by the two checks about closing
+    assert len(closed) == len([check for check in CLOSING if check.later is None])

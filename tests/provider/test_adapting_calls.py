@@ -12,7 +12,7 @@ import pytest
 
 from knowledge_provider import CancelSignal, KnowledgeError
 from knowledge_provider.adapting import DaemonThreads, PerLoop
-from knowledge_provider.errors import KnowledgeTimeoutError, KnowledgeUnavailableError
+from knowledge_provider.errors import KnowledgeFailedError, KnowledgeTimeoutError, KnowledgeUnavailableError
 
 # Threads
 
@@ -225,3 +225,27 @@ def test_a_client_is_taken_once_and_made_anew() -> None:
     assert taken is first
     assert nothing is None
     assert anew is not first
+
+
+def test_a_client_that_cannot_be_made_is_a_failure_without_its_words_and_tried_again() -> None:
+    """Clause 6.4: the function may be the user's, and its words the key that it makes the client with."""
+    made = [object()]
+    raised = ValueError("sk-hunter2 is no key")
+
+    def make() -> object:
+        if tried:
+            return made[0]
+        tried.append(True)
+        raise raised
+
+    tried: list[bool] = []
+
+    async def main() -> object:
+        clients = PerLoop(make)
+        with pytest.raises(KnowledgeFailedError, match="what makes the client raised ValueError") as caught:
+            clients.get()
+        assert "hunter2" not in str(caught.value)
+        assert caught.value.__cause__ is raised
+        return clients.get()
+
+    assert asyncio.run(main()) is made[0]

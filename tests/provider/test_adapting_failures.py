@@ -150,6 +150,7 @@ def _of_client(*named: str, base: type[Exception] = Exception) -> Exception:
 
 _LOST = "knowledge_unavailable"
 _OTHER = "knowledge_provider_failed"
+_GARBLED = "knowledge_invalid_response"
 
 
 @pytest.mark.parametrize(
@@ -172,6 +173,11 @@ _OTHER = "knowledge_provider_failed"
         (_of_client("aiohttp.ServerTimeoutError", "aiohttp.ClientConnectionError", base=TimeoutError), _OTHER, True),
         (_of_client("httpx.UnsupportedProtocol", "httpx.TransportError"), _OTHER, False),
         (_of_client("requests.exceptions.MissingSchema", base=OSError), _OTHER, False),
+        (_of_client("httpx2.DecodingError", "httpx2.RequestError"), _GARBLED, False),
+        (_of_client("urllib3.exceptions.DecodeError"), _GARBLED, False),
+        (_of_client("requests.exceptions.ContentDecodingError", base=OSError), _GARBLED, False),
+        (_of_client("aiohttp.http_exceptions.ContentEncodingError"), _GARBLED, False),
+        (_of_client("acme.DecodeError"), _OTHER, False),
         (_of_client("acme.httpx.ConnectError"), _OTHER, False),
         (_of_client("httpxtra.ConnectError"), _OTHER, False),
         (_of_client("acme.TimeoutException"), _OTHER, False),
@@ -184,6 +190,18 @@ def test_a_common_clients_exception_is_told_by_the_name_of_its_class(
     made = adapting.failure(error, "Acme")
     assert (made.code, made.retryable) == (code, retryable)
     assert SECRET not in str(made)
+
+
+def test_a_connection_that_was_lost_over_an_encoding_is_an_invalid_response() -> None:
+    """As OpenAI's client packs it: the answer came, and no other try mends it."""
+
+    class LostError(Exception):
+        pass
+
+    lost = LostError(SECRET)
+    assert adapting.failure(lost, "Acme", lost=LostError).code == _LOST
+    lost.__cause__ = _of_client("httpx2.DecodingError")
+    assert adapting.failure(lost, "Acme", lost=LostError).code == _GARBLED
 
 
 def test_a_status_says_more_than_the_name_of_a_class() -> None:

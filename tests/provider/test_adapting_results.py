@@ -25,6 +25,22 @@ def test_a_result_takes_its_source_from_the_metadata_and_leaves_those_keys_out()
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "metadata", "source"),
+    [
+        ("doc", {"source": "https://docs.example.org/a"}, Source(id="doc", uri="https://docs.example.org/a")),
+        ("doc", {"source": "docs/a.md"}, Source(id="doc", locator="docs/a.md")),
+        ("doc", {}, Source(id="doc")),
+        (None, {"source": "docs/a.md"}, Source(id="docs/a.md", locator="docs/a.md")),
+    ],
+)
+def test_a_vendors_id_of_the_document_is_the_sources(given: Any, metadata: dict[str, Any], source: Source) -> None:
+    """Clause 6.2: otherwise a place that is no public URI is its id."""
+    result = adapting.result_of("text", metadata, {}, source_id=given)
+    assert result is not None
+    assert result.source == source
+
+
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), 10**400, True, "0.5"])
 def test_a_score_that_is_none_is_refused(score: Any) -> None:
     """Clause 5.4: results are made without validation, so the one part that the caller gives is looked at."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from knowledge_provider import Source, errors
-from knowledge_provider.answers import AnswerFields, read_json, results_in
+from knowledge_provider.answers import JSON_BYTES_MAX, AnswerFields, read_json, results_in
 from knowledge_provider.limits import LOOP_HELD_SECONDS
 
 SECRET = "sk-hunter2"
@@ -55,6 +55,25 @@ def test_what_is_no_json_is_a_failure_that_repeats_nothing_of_it(body: bytes) ->
         read_json(body)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("most", [None, 100])
+def test_more_json_than_is_read_is_a_failure(most: int | None) -> None:
+    """Clause 7.4: it would hold the event loop; a body of just that length is read."""
+    limit = {} if most is None else {"most": most}
+    length = most or JSON_BYTES_MAX
+    assert read_json(b"1".ljust(length), **limit) == 1
+    with pytest.raises(errors.KnowledgeInvalidResponseError, match=str(length)):
+        read_json(b"1".ljust(length + 1), **limit)
+
+
+@pytest.mark.parametrize("unit", [b"[],", b'{"a":{}},', b"1,", b'{"id":"a","content":"x"},'])
+def test_the_longest_json_that_is_read_does_not_hold_the_event_loop(unit: bytes) -> None:
+    """However dense it is."""
+    body = b"[" + unit * ((JSON_BYTES_MAX - 2) // len(unit)) + b"1]"
+    began = time.process_time()
+    read_json(body)
+    assert time.process_time() - began < LOOP_HELD_SECONDS
 
 
 # The contract's own shape

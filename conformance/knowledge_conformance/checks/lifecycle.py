@@ -58,7 +58,7 @@ async def health_ends(subject: Subject) -> None:
     if ending.hung or ending.error is not None:
         raise Violation(
             wanted=f"a status within {limits.HEALTH_SECONDS:g} s",
-            saw="no answer" if ending.error is None else f"raised {show_error(ending.error)}",
+            saw=ending.instead if ending.error is None else f"raised {show_error(ending.error)}",
             hint="catch the back end's errors and answer {'status': 'unavailable'}; bound the probe's time",
             where="health()",
         )

@@ -12,7 +12,8 @@ from knowledge_conformance.survey import answered, configured_queries
 from knowledge_provider import RetrievalRequest, error_code, limits
 
 _REFUSALS: Final = frozenset({"knowledge_filters_unsupported", "knowledge_base_unknown"})
-_NOT_SERVED: Final = frozenset({"knowledge_rate_limited", "knowledge_unavailable", "knowledge_unauthorized"})
+NOT_SERVED: Final = frozenset({"knowledge_rate_limited", "knowledge_unavailable", "knowledge_unauthorized"})
+"""Codes by which a provider says that its back end does not serve it now."""
 _UNKNOWN_BASE: Final = "conformance-kit-no-such-base"
 MADE_UP_QUERY: Final = "zzqx vlorptk 9731 qjxwv"
 """A query that no corpus has a word of."""
@@ -77,7 +78,7 @@ def accepted(exchange: Exchange) -> Exchange:
     if exchange.error is None:
         return exchange
     code = error_code(exchange.error)
-    if code in _NOT_SERVED:
+    if code in NOT_SERVED:
         hint = "allow the kit's calls at the back end, or check the provider over a fake; --max-calls bounds them"
         raise Inconclusive(f"the back end stopped serving the provider: {code}", hint=hint)
     raise Violation(
@@ -147,7 +148,7 @@ async def _finds_nothing(subject: Subject, query: str) -> None:
 
 
 # Clause 3.2
-@check("KP-307", clause="3.2", level=Level.MUST, needs=("KP-301",), calls=6, minimum=6, surveyed=True)
+@check("KP-307", clause="3.2", level=Level.MUST, needs=("KP-301",), calls=7, minimum=6, surveyed=True)
 async def filters_and_bases_are_answered_or_refused(subject: Subject) -> None:
     """A request with filters or knowledge bases is answered, or refused by its own code.
 
@@ -166,6 +167,7 @@ async def filters_and_bases_are_answered_or_refused(subject: Subject) -> None:
     for request in requests:
         exchange = await subject.attempt(request)
         if exchange.error is not None and error_code(exchange.error) not in _REFUSALS:
+            await _refuse_without_control(subject, request)
             raise Violation(
                 wanted="an answer, or the code knowledge_filters_unsupported or knowledge_base_unknown",
                 saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
@@ -175,6 +177,15 @@ async def filters_and_bases_are_answered_or_refused(subject: Subject) -> None:
         if exchange.error is None:
             judge_all(exchange, judges)
         subject.observe()
+
+
+async def _refuse_without_control(subject: Subject, request: RetrievalRequest) -> None:
+    # What fails without filters and bases, too, says nothing about them.
+    if (await subject.attempt(RetrievalRequest(query=request.query))).error is not None:
+        raise Inconclusive(
+            "the same query failed without filters and knowledge bases, too",
+            hint="see what KP-301 and KP-302 say of requests that fail",
+        )
 
 
 # Clause 3.8

@@ -1,84 +1,28 @@
-"""Section 7 of the contract: cancellation, the event loop and concurrency. Knows time; judges no answer's content."""
+"""Clauses 7.3 and 7.5: what a cancelled call starts, and calls at once. Judges no answer's content."""
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from knowledge_conformance.audit import watch_io
-from knowledge_conformance.calls import GRACE_SECONDS, Raised
 from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation, check
 from knowledge_conformance.checks.requests import MADE_UP_QUERY
-from knowledge_conformance.exchange import Exchange, as_dict, raised_at, show_request
+from knowledge_conformance.exchange import Exchange, as_dict, raised_at
 from knowledge_conformance.plain import Plain, plain
-from knowledge_conformance.render import show, show_error
+from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import answered
 from knowledge_provider import CancelSignal, RetrievalRequest, limits
 
-_CANCEL_MOMENTS: Final = (0.0, 0.5, 0.9)
-_LOOP_ATTEMPTS: Final = 3
-_TICK_SECONDS: Final = 0.01
 _DISTINCT_MAX: Final = 8
 _KNOWN_MAX: Final = 3
 _OTHER_SIZE: Final = limits.TOP_K_MAX - 1
 
 
-# Clause 7.1
-@check("KP-701", clause="7.1", level=Level.MUST, needs=("KP-301",), calls=1 + len(_CANCEL_MOMENTS), surveyed=True)
-async def cancellation_comes_out(subject: Subject) -> None:
-    """Cancelled while it waits, an async retrieve ends within a second and the cancellation comes out.
-
-    A caller who interrupts a voice agent waits for it. A provider that swallows the cancellation, or turns it into an
-    answer, keeps a dead turn alive. A call that never waits cannot be cancelled.
-    """
-    first, *others = await subject.unasked(1 + len(_CANCEL_MOMENTS))
-    usual = (await subject.attempt(first)).seconds
-    cancelled = [
-        await _cancelled_at(subject, request, usual * moment)
-        for request, moment in zip(others, _CANCEL_MOMENTS, strict=True)
-    ]
-    if not any(cancelled):
-        raise Inapplicable("retrieve never waits on the event loop; what runs in a thread is left to the host")
-    # One, however many of the moments came in time: that depends on the machine, and a report must not.
-    subject.observe()
-
-
-async def _cancelled_at(subject: Subject, request: RetrievalRequest, seconds: float) -> bool:
-    """Whether the call was still waiting after ``seconds``, and was cancelled then; raises ``Violation``."""
-    context = subject.context()
-    task = await subject.start(request, context)
-    if task is None:
-        return False
-    await asyncio.sleep(0)
-    if seconds and not task.done():
-        await asyncio.wait({task}, timeout=seconds)
-    if task.done():
-        return False
-    task.cancel()
-    context.signal.cancel("cancelled by the host")
-    await asyncio.wait({task}, timeout=GRACE_SECONDS)
-    if task.cancelled():
-        return True
-    raise Violation(
-        wanted=f"the cancellation to come out of retrieve within {GRACE_SECONDS:g} s",
-        saw=_instead(task),
-        hint="let asyncio.CancelledError through: catch Exception, not BaseException, and re-raise after cleaning up",
-        where=show_request(request),
-    )
-
-
-def _instead(task: "asyncio.Task[Any]") -> str:
-    if not task.done():
-        return "a call that was still running"
-    value = task.result()
-    return f"raised {show_error(value.error)} instead" if type(value) is Raised else f"an answer: {show(value)}"
-
-
 # Clause 7.3
-@check("KP-703", clause="7.3", level=Level.SHOULD, needs=("KP-301",), calls=1, surveyed=True)
+@check("KP-703", clause="7.3", level=Level.SHOULD, needs=("KP-301",), calls=2, surveyed=True)
 async def a_cancelled_call_starts_nothing(subject: Subject) -> None:
     """With a signal that is cancelled already, retrieve starts no work.
 
@@ -95,56 +39,13 @@ async def a_cancelled_call_starts_nothing(subject: Subject) -> None:
             saw=exchange.size if exchange.error is None else f"the events {', '.join(sorted(set(opened)))}",
             hint="begin retrieve with context.signal.raise_if_cancelled()",
         )
+    # A provider that refuses this request always says nothing about its signal; after it, or a cache would answer.
+    if (await subject.attempt(request.model_copy(deep=True))).error is not None:
+        raise Inconclusive(
+            "the same request failed with a signal that is not cancelled, too",
+            hint="see what KP-302 says of requests that fail",
+        )
     subject.observe()
-
-
-# Clause 7.4
-@check("KP-704", clause="7.4", level=Level.MUST, needs=("KP-301",), calls=1 + 2 * _LOOP_ATTEMPTS, surveyed=True)
-async def the_loop_keeps_running(subject: Subject) -> None:
-    """After a first call, retrieve does not hold the event loop for more than 250 ms at a time.
-
-    The host's other work stands still for as long: a voice stutters, a time-out does not fire. The usual cause is a
-    synchronous client inside an async def.
-    """
-    first, *others = await subject.unasked(1 + _LOOP_ATTEMPTS)
-    await subject.attempt(first)
-    # What was never asked, past any cache, and then what a cache may hold.
-    await _let_go(subject, others)
-    await _let_go(subject, [others[0]] * _LOOP_ATTEMPTS)
-
-
-async def _let_go(subject: Subject, requests: Sequence[RetrievalRequest]) -> None:
-    # The least of a few: a busy machine may hold up one call, a blocking client holds up all.
-    for request in requests:
-        if await _held(subject, request.model_copy(deep=True)) <= limits.LOOP_HELD_SECONDS:
-            subject.observe()
-            return
-    raise Violation(
-        wanted=f"the event loop to be free again within {limits.LOOP_HELD_SECONDS * 1000:g} ms",
-        saw=f"that it was held for longer in each of {len(requests)} calls",
-        hint="use the vendor's async client, or await asyncio.to_thread(...) around the synchronous one",
-    )
-
-
-async def _held(subject: Subject, request: RetrievalRequest) -> float:
-    """The longest time in seconds for which nothing else ran on the loop during a call."""
-    longest = 0.0
-
-    async def tick() -> None:
-        nonlocal longest
-        last = time.perf_counter()
-        while True:
-            await asyncio.sleep(_TICK_SECONDS)
-            now = time.perf_counter()
-            longest, last = max(longest, now - last - _TICK_SECONDS), now
-
-    ticker = asyncio.ensure_future(tick())
-    await asyncio.sleep(_TICK_SECONDS)
-    await subject.attempt(request)
-    await asyncio.sleep(2 * _TICK_SECONDS)
-    ticker.cancel()
-    await asyncio.wait({ticker})
-    return longest
 
 
 def _concurrent_calls(settings: Settings) -> int:
@@ -299,9 +200,7 @@ def _picture(exchange: Exchange, *names: str) -> tuple[Plain, ...]:
 
 
 CHECKS: Final[tuple[Check, ...]] = (
-    cancellation_comes_out,
     a_cancelled_call_starts_nothing,
-    the_loop_keeps_running,
     answers_are_not_mixed_up,
     together_is_as_alone,
 )

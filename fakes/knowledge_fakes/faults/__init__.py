@@ -8,12 +8,46 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from knowledge_fakes.faults import answers, identity, lifecycle, links, plainness, process, requests, timing
+from knowledge_fakes.faults import (
+    answers,
+    back_end,
+    cancelling,
+    identity,
+    leaving,
+    lifecycle,
+    links,
+    outages,
+    owners,
+    plainness,
+    process,
+    repeating,
+    requests,
+    restricting,
+    secrets,
+    timing,
+)
 from knowledge_fakes.faults._fault import EMBEDDED, Fault
 
 __all__ = ["EMBEDDED", "FAULTS", "Fault"]
 
-_MODULES: Final = (identity, lifecycle, requests, answers, plainness, links, timing, process)
+_MODULES: Final = (
+    identity,
+    lifecycle,
+    requests,
+    restricting,
+    repeating,
+    owners,
+    answers,
+    plainness,
+    links,
+    secrets,
+    timing,
+    cancelling,
+    leaving,
+    back_end,
+    outages,
+    process,
+)
 
 FAULTS: Final[Mapping[str, Fault]] = MappingProxyType(
     {name: held for module in _MODULES for name, held in vars(module).items() if isinstance(held, Fault)}

@@ -23,6 +23,7 @@ class Fault:
     are those that a run needs for this fault, by Python name.
     ``over`` names the sound provider, as ``module:obj``, that a run needs for this fault to show: not each has a
     network, or owners, that something can be wrong with.
+    One that ``waits`` takes a run seconds to notice, and hardly any work.
     A ``lethal`` fault takes the process with it, or holds it for ever: run it in a child process only.
     """
 
@@ -34,6 +35,7 @@ class Fault:
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     lethal: bool = False
     over: str = EMBEDDED
+    waits: bool = False
 
 
 def fault(
@@ -42,6 +44,7 @@ def fault(
     settings: Mapping[str, Any] | None = None,
     lethal: bool = False,
     over: str = EMBEDDED,
+    waits: bool = False,
 ) -> Callable[[Wrap], Fault]:
     """Declare a wrapper as a fault: its name is the fault's, and its docstring the summary.
 
@@ -51,7 +54,7 @@ def fault(
     def declare(wrap: Wrap) -> Fault:
         summary = summary_of(wrap, trips)
         held = MappingProxyType(dict(settings or {}))
-        return Fault(wrap.__name__, summary, wrap, trips, fragment, held, lethal, over)
+        return Fault(wrap.__name__, summary, wrap, trips, fragment, held, lethal, over, waits)
 
     return declare
 

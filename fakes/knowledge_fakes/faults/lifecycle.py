@@ -38,7 +38,7 @@ def health_raises(sound: Any) -> Any:
     return Changed(sound, health=health)
 
 
-@fault("KP-202", fragment="no answer")
+@fault("KP-202", fragment="no answer", waits=True)
 def health_hangs(sound: Any) -> Any:
     """health() waits for a back end that never answers, and the whole status page with it."""
 
@@ -90,7 +90,7 @@ def close_raises(sound: Any) -> Any:
     return Changed(sound, close=close)
 
 
-@fault("KP-204", fragment="no answer", settings={"timeout": 0.5})
+@fault("KP-204", fragment="no answer", settings={"timeout": 0.5}, waits=True)
 def second_close_hangs(sound: Any) -> Any:
     """close() waits for a worker to end, and the second time it waits for one that ended already."""
     closings = count(1)

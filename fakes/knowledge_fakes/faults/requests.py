@@ -169,7 +169,7 @@ def nested_filters_raise(sound: Any) -> Any:
     return doing(sound, lambda request: [cast("str", value).casefold() for value in request.filters.values()])
 
 
-@fault("KP-308", fragment="another request")
+@fault("KP-308", "KP-113", fragment="another request")
 def filters_taken_out(sound: Any) -> Any:
     """The filters that the back end can do are popped from the request, so the next provider asks without them."""
     return doing(sound, lambda request: request.filters.pop("department", None))

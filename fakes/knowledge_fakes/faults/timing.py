@@ -60,7 +60,7 @@ def cancellation_swallowed_once(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-701", fragment="a call that was still running")
+@fault("KP-701", fragment="a call that was still running", waits=True)
 def slow_to_stop(sound: Any) -> Any:
     """A cancelled call tells its back end first, and waits for it to say that it has stopped."""
 
@@ -119,7 +119,7 @@ def plain_method_reads_the_signal_too_late(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-704", fragment="held for longer")
+@fault("KP-704", fragment="held for longer", waits=True)
 def blocking_refresh(sound: Any) -> Any:
     """An answer that is kept from the last call is refreshed by a synchronous client inside an async def."""
     kept: dict[str, Any] = {}

@@ -1,0 +1,137 @@
+"""Clauses 7.1 and 7.2: a call is cancelled, at each of its awaits too. Knows tasks; judges no answer's content."""
+
+import asyncio
+from typing import Final
+
+from knowledge_conformance.blame import authors, stack_of_awaitable, within
+from knowledge_conformance.calls import GRACE_SECONDS
+from knowledge_conformance.check import Check, Hang, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.checks.requests import NOT_SERVED
+from knowledge_conformance.exchange import raised_at, show_request
+from knowledge_conformance.interrupting import (
+    BEFORE,
+    LEFT_SECONDS,
+    NEVER_WAITS,
+    POINTS_MAX,
+    Cut,
+    interrupting,
+    refuse_swallowed,
+)
+from knowledge_conformance.render import show_error
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.survey import answered
+from knowledge_provider import error_code
+
+
+# Clause 7.1
+@check("KP-701", clause="7.1", level=Level.MUST, needs=("KP-301",), calls=2, surveyed=True)
+async def cancellation_comes_out(subject: Subject) -> None:
+    """Cancelled while it waits, an async retrieve ends within a second and the cancellation comes out.
+
+    A caller who interrupts a voice agent waits for it. A provider that swallows the cancellation, or turns it into an
+    answer, keeps a dead turn alive. A call that never waits cannot be cancelled. Here it is cancelled where it waits
+    first; KP-702 cancels it at each of its awaits.
+    """
+    first, second = await subject.unasked(2)
+    # A provider that refuses what it is asked says nothing about cancellation.
+    if (await subject.attempt(first)).error is not None:
+        raise Inconclusive("a call that is not cancelled failed, too", hint="see what KP-302 says of failing requests")
+    context = subject.context()
+    task = await subject.start(second, context)
+    await asyncio.sleep(0)
+    if task is None or task.done():
+        raise Inapplicable(NEVER_WAITS)
+    held = within(authors(stack_of_awaitable(task)))
+    task.cancel()
+    context.signal.cancel("cancelled by the host")
+    await asyncio.wait({task}, timeout=GRACE_SECONDS)
+    await refuse_swallowed(task, second, held)
+    subject.observe()
+
+
+# Clause 7.2
+@check("KP-702", clause="7.2", level=Level.MUST, needs=("KP-701",), calls=BEFORE + POINTS_MAX + 1, surveyed=True)
+async def nothing_is_left_of_a_cancelled_call(subject: Subject) -> None:
+    """Cancelled at any of its awaits, a call ends with the cancellation and leaves no task behind.
+
+    The awaits of a call are counted, and further calls are cancelled at one each. A task that nobody waits for holds a
+    connection, spends money, and fails where nobody sees it. What a provider starts once and keeps does not count.
+    """
+    with interrupting(subject) as calls:
+        async for at in calls.awaits():
+            cut = await calls.cut(at)
+            # Once more, before it is said: a worker that is started late is kept, and comes once.
+            if cut is not None and cut.left and (again := await calls.cut(at, cut)) is not None and again.left:
+                raise _left(again)
+    calls.look()
+
+
+def _left(cut: Cut) -> Violation:
+    return Violation(
+        wanted=f"no task to be left {LEFT_SECONDS * 1000:g} ms after a cancelled call has ended",
+        saw=f"{cut.left[0]}, after a call that was cancelled{cut.held}",
+        hint="cancel what a call started when the call is: asyncio.TaskGroup does; asyncio.wait and shield do not",
+        where=show_request(cut.request),
+    )
+
+
+# Clause 7.2
+@check(
+    "KP-709",
+    clause="7.2",
+    level=Level.MUST,
+    needs=("KP-702",),
+    calls=BEFORE + 2 * POINTS_MAX + 1,
+    surveyed=True,
+)
+async def a_cancelled_call_spoils_no_other(subject: Subject) -> None:
+    """Cancelled at any of its awaits, a call leaves a provider that still works.
+
+    A lock that is not released, a connection with half an answer in it or a cancelled future in a cache makes the next
+    user pay for one who interrupted. After each cancelled call the same request is made again.
+    """
+    with interrupting(subject) as calls:
+        async for at in calls.awaits():
+            cut = await calls.cut(at)
+            if cut is not None:
+                await _answered_again(subject, cut)
+    calls.look()
+    await _finds_what_it_found(subject)
+
+
+async def _answered_again(subject: Subject, cut: Cut) -> None:
+    before = f"; the call before was cancelled{cut.held}"
+    wanted = "an answer to the same request, after a call was cancelled"
+    hint = "release in finally or async with; drop a connection whose answer was not read; do not cache a future"
+    try:
+        exchange = await subject.attempt(cut.request.model_copy(deep=True))
+    except Hang as hang:
+        raise Hang(wanted=wanted, saw=f"{hang.saw}{before}", hint=hint, where=hang.where) from None
+    if exchange.error is None:
+        return
+    code = error_code(exchange.error)
+    if code in NOT_SERVED:
+        raise Inconclusive(
+            f"the back end stopped serving the provider: {code}",
+            hint="allow the kit's calls at the back end, or check the provider over a fake",
+        )
+    came = f"raised {show_error(exchange.error)}{raised_at(exchange.error)}"
+    raise Violation(wanted=wanted, saw=f"{came}{before}", hint=hint, where=show_request(cut.request))
+
+
+async def _finds_what_it_found(subject: Subject) -> None:
+    known = answered(await subject.survey())[0].request
+    exchange = await subject.retrieve(known.model_copy(deep=True))
+    if not exchange.count:
+        raise Violation(
+            wanted="the results that the same request had before other calls were cancelled",
+            saw=exchange.size,
+            hint="a connection that a cancelled call left behind is no empty answer: open another",
+        )
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    cancellation_comes_out,
+    nothing_is_left_of_a_cancelled_call,
+    a_cancelled_call_spoils_no_other,
+)

@@ -1,0 +1,191 @@
+"""Clause 3.5: filters hold where they are claimed, else they are refused. Knows flat filters; no filter language."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.checks.identity import claims
+from knowledge_conformance.exchange import Exchange, as_dict, place, raised_at
+from knowledge_conformance.ownership import ids_of
+from knowledge_conformance.plain import copied, is_exactly
+from knowledge_conformance.render import show, show_error
+from knowledge_conformance.settings import FilterExpectation, Settings
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.survey import answered
+from knowledge_provider import RetrievalRequest, error_code, limits
+
+FILTERS_MAX: Final = 4
+"""How many of the filters that the settings name are asked."""
+NO_SUCH_VALUE: Final = "conformance-kit-no-such-value"
+"""What no field of any document equals."""
+_NO_SUCH_NUMBER: Final = 987_654_321
+_IMPOSSIBLE_MAX: Final = 3
+_UNSUPPORTED: Final = "knowledge_filters_unsupported"
+_SET: Final = (
+    "[[filters]] with a query, a filter, and ids that it selects, as "
+    'filter = { department = "engineering" }, selects = ["release-handbook#approvals"]'
+)
+_HONOUR: Final = "translate each filter into the back end's own, and refuse what you cannot translate; do not drop it"
+
+
+async def ask_filtered(subject: Subject, query: str, filters: Mapping[str, Any]) -> Exchange:
+    """One call with filters and the largest ``top_k``, whether it answers or raises."""
+    return await subject.attempt(RetrievalRequest(query=query, top_k=limits.TOP_K_MAX, filters=dict(filters)))
+
+
+def metadata_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A result's metadata by their names; nothing of what is no mapping."""
+    return as_dict(entry.get("metadata")) or {}
+
+
+def contradicts(held: object, wanted: object) -> bool:
+    """Whether a value that a result shows cannot be what a filter on its field selects.
+
+    A text that holds the wanted one does not contradict it: a field may hold several values in one text.
+    """
+    one, two = copied(held), copied(wanted)
+    if one is not None and two is not None:
+        return two.casefold() not in one.casefold()
+    if not (is_exactly(held, bool, int, float) and is_exactly(wanted, bool, int, float)):
+        return False
+    return (type(held) is bool) == (type(wanted) is bool) and held != wanted
+
+
+def _is_flat(wanted: object) -> bool:
+    return is_exactly(wanted, str, bool, int, float)
+
+
+def _calls(settings: Settings) -> int:
+    filters = min(len(settings.filters), FILTERS_MAX)
+    return filters and 1 + filters * (1 + _IMPOSSIBLE_MAX)
+
+
+# Clause 3.5
+@check(
+    "KP-312",
+    clause="3.5",
+    level=Level.MUST,
+    facet=Facet.FILTERS,
+    needs=("KP-102", "KP-307"),
+    calls=_calls,
+    surveyed=True,
+)
+async def filters_hold(subject: Subject) -> None:
+    """With capabilities.filters, every result satisfies the filters.
+
+    A filter that is dropped answers more than was asked for, and nobody sees it. Each filter of the settings selects
+    what they say; where a result shows the field, with the value; and with a value that no document has, nothing.
+    """
+    named = _named(subject.settings)
+    if not await claims(subject, "filters"):
+        raise Inconclusive(
+            "the settings name filters, and capabilities.filters is not claimed",
+            hint="claim it where filters are honoured, or take [[filters]] out of the settings",
+        )
+    for each in named:
+        exchange = await ask_filtered(subject, each.query, each.filter)
+        _refuse_refusal(exchange)
+        _refuse_others(exchange, each, named)
+        _require_selected(exchange, each)
+        subject.observe()
+    for query, filters in _impossible(named):
+        exchange = await ask_filtered(subject, query, filters)
+        if exchange.count:
+            raise Violation(
+                wanted="nothing for a value that no document has", saw=exchange.size, hint=_HONOUR, where=str(exchange)
+            )
+        subject.observe()
+
+
+def _named(settings: Settings) -> tuple[FilterExpectation, ...]:
+    if not settings.filters:
+        raise Inapplicable(f"the settings name no filters: {_SET}")
+    return settings.filters[:FILTERS_MAX]
+
+
+def _refuse_refusal(exchange: Exchange) -> None:
+    if exchange.error is not None:
+        raise Violation(
+            wanted="an answer to a filter of the settings, since capabilities.filters is claimed",
+            saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
+            hint="do not claim what is refused; or correct the filter in the settings",
+        )
+
+
+def _refuse_others(exchange: Exchange, asked: FilterExpectation, named: tuple[FilterExpectation, ...]) -> None:
+    for at, entry in exchange.entries:
+        for name, held in metadata_of(entry).items():
+            wanted = asked.filter.get(name)
+            if _is_flat(wanted) and contradicts(held, wanted):
+                where = place(exchange, f"results[{at}].metadata[{show(name, limit=40)}]")
+                raise Violation(wanted=show(wanted), saw=show(held), hint=_HONOUR, where=where)
+    others = {key for other in named if _excludes(other.filter, asked.filter) for key in other.selects}
+    found = [name for name in ids_of(exchange) if name in others.difference(asked.selects)]
+    if found:
+        raise Violation(
+            wanted="only what the filter selects",
+            saw=f"{show(found[0])}, which the settings place under another value of the same field",
+            hint=_HONOUR,
+            where=str(exchange),
+        )
+
+
+def _excludes(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
+    """Whether both ask for another value of the same single field."""
+    return (
+        one.keys() == two.keys() and len(one) == 1 and all(map(_is_flat, (*one.values(), *two.values()))) and one != two
+    )
+
+
+def _require_selected(exchange: Exchange, each: FilterExpectation) -> None:
+    missing = set(each.selects).difference(ids_of(exchange))
+    if missing or not exchange.count:
+        what = show(min(missing)) if missing else "any result"
+        raise Inconclusive(
+            f"the settings promise {what} for {show(each.query)} with {show(each.filter)}, and it did not come",
+            hint=f"name under selects what comes among the first {limits.TOP_K_MAX}",
+        )
+
+
+def _impossible(named: tuple[FilterExpectation, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each filter with one field after the other asked for what no document has, or with a field more that is."""
+    values = {name: _no_such(value) for each in named for name, value in each.filter.items() if _no_such(value)}
+    for each in named:
+        own = sorted(values, key=lambda name: (name not in each.filter, name))
+        yield from ((each.query, {**each.filter, name: values[name]}) for name in islice(own, _IMPOSSIBLE_MAX))
+
+
+def _no_such(value: object) -> object:
+    # A boolean has no third value, and what an operator makes of one is not known.
+    if is_exactly(value, str):
+        return NO_SUCH_VALUE
+    return _NO_SUCH_NUMBER if is_exactly(value, int, float) else None
+
+
+# Clause 3.5
+@check("KP-313", clause="3.5", level=Level.SHOULD, needs=("KP-102", "KP-307"), calls=2, surveyed=True)
+async def unclaimed_filters_are_refused(subject: Subject) -> None:
+    """Without capabilities.filters, filters are refused with knowledge_filters_unsupported, not ignored.
+
+    A host that hears of it can ask without them and say so; otherwise a person believes that an answer was narrowed.
+    The same query is answered without filters.
+    """
+    if await claims(subject, "filters"):
+        raise Inapplicable("capabilities.filters is claimed")
+    query = next((exchange.request.query for exchange in answered(await subject.survey())), None)
+    if query is None:
+        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    exchange = await ask_filtered(subject, query, {NO_SUCH_VALUE: NO_SUCH_VALUE})
+    refused = exchange.error is not None and error_code(exchange.error) == _UNSUPPORTED
+    # An empty answer is what honouring it would give; KP-114 says that it is not claimed.
+    if not refused and (exchange.error is not None or exchange.count):
+        raise Violation(
+            wanted=f"an exception with the code {_UNSUPPORTED}",
+            saw=exchange.size if exchange.error is None else f"raised {show_error(exchange.error)}",
+            hint="if request.filters: raise KnowledgeFiltersUnsupportedError(...) of knowledge_provider.errors",
+        )
+    subject.observe()
+
+
+CHECKS: Final[tuple[Check, ...]] = (filters_hold, unclaimed_filters_are_refused)

@@ -1,0 +1,107 @@
+"""Clause 2.4: a provider on a second event loop, and what it leaves of the first. Knows loops; judges no content."""
+
+from typing import Final
+
+from knowledge_conformance.check import Check, Hang, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.checks.leaving import refuse_left
+from knowledge_conformance.checks.requests import NOT_SERVED
+from knowledge_conformance.exchange import Exchange, raised_at, show_request
+from knowledge_conformance.leftovers import processes_since, sockets_since, tasks_since
+from knowledge_conformance.render import show_error
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.survey import answered
+from knowledge_provider import RetrievalRequest, error_code
+
+
+async def _on_the_first(subject: Subject) -> None:
+    if subject.life.entered:
+        raise Inapplicable("a context manager holds the provider, on the loop that it was entered on")
+    if subject.life.spent:
+        raise Inapplicable(
+            "the provider is one object for the whole run, and closed by now; name what makes one to have this tried"
+        )
+    # The control: the same provider answers on its first loop.
+    await subject.retrieve((await _requests(subject))[0])
+
+
+async def _requests(subject: Subject) -> list[RetrievalRequest]:
+    known = answered(await subject.survey())
+    if not known:
+        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    # The first and the last: a cache of the first loop has no answer to another query.
+    return [known[at].request.model_copy(deep=True) for at in (0, -1)]
+
+
+async def _works(subject: Subject) -> None:
+    wanted = "an answer on a second event loop, after the first has ended"
+    hint = "make one client for each running loop, when it is first used there; asyncio's objects belong to one loop"
+    request = (await _requests(subject))[-1]
+    try:
+        exchange = await subject.attempt(request)
+    except Hang as hang:  # on the first loop it does not, so a host that stays on one is not held up
+        raise Violation(wanted=wanted, saw=hang.saw, hint=hint, where=hang.where) from None
+    if exchange.error is None:
+        subject.observe()
+        return
+    _refuse_unserved(exchange)
+    came = f"raised {show_error(exchange.error)}{raised_at(exchange.error)}"
+    raise Violation(wanted=wanted, saw=came, hint=hint, where=show_request(request))
+
+
+def _refuse_unserved(exchange: Exchange) -> None:
+    code = None if exchange.error is None else error_code(exchange.error)
+    if code in NOT_SERVED:
+        hint = "allow the kit's calls at the back end, or check the provider over a fake"
+        raise Inconclusive(f"the back end stopped serving the provider: {code}", hint=hint)
+
+
+# Clause 2.4
+@check("KP-208", clause="2.4", level=Level.SHOULD, needs=("KP-301",), calls=2, surveyed=True, closes=True, later=_works)
+async def works_on_a_second_loop(subject: Subject) -> None:
+    """A provider works on a second event loop, after the first has ended.
+
+    Tests, command lines and workers call asyncio.run again and again. A client that keeps to the first loop raises
+    "attached to a different loop", or waits for ever, when a host starts over.
+    """
+    await _on_the_first(subject)
+
+
+async def _leaves_nothing(subject: Subject) -> None:
+    try:
+        exchange = await subject.attempt((await _requests(subject))[-1])
+    except Hang:
+        raise Inapplicable("the provider does not work on a second loop, see KP-208") from None
+    if exchange.error is not None:
+        raise Inapplicable("the provider does not work on a second loop, see KP-208")
+    await subject.close()
+    stood = subject.life.stood
+
+    def look() -> list[str]:
+        return [*tasks_since(stood), *(sockets_since(stood) or ()), *(processes_since(stood) or ())]
+
+    await refuse_left(subject, look, "in close(), close the clients of loops that have ended too, or forget them")
+
+
+# Clause 2.3
+@check(
+    "KP-211",
+    clause="2.3",
+    level=Level.MUST,
+    needs=("KP-206", "KP-209", "KP-210"),
+    calls=3,
+    surveyed=True,
+    closes=True,
+    later=_leaves_nothing,
+)
+async def nothing_is_left_of_the_first_loop(subject: Subject) -> None:
+    """Closed on a second event loop, a provider leaves nothing of the first either.
+
+    What belongs to a loop that has ended cannot be closed as usual, and is easily forgotten: one connection, server or
+    process stays for each time that a host starts over.
+    """
+    if subject.member("close") is None:
+        raise Inapplicable("the provider has no close()")
+    await _on_the_first(subject)
+
+
+CLOSING_CHECKS: Final[tuple[Check, ...]] = (works_on_a_second_loop, nothing_is_left_of_the_first_loop)

@@ -1,0 +1,254 @@
+"""Section 4 of the contract: one owner's content reaches no other. Knows owners; judges no answer's quality.
+
+Each check sees in the same run that every owner gets its own: a provider that answers nobody keeps every secret.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Final
+
+from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Violation, check
+from knowledge_conformance.exchange import Exchange, place
+from knowledge_conformance.interleaving import interleaved
+from knowledge_conformance.ownership import (
+    OWNERS_MAX,
+    Owner,
+    Secret,
+    crossed,
+    ids_of,
+    owners_of,
+    pair_of,
+    reached,
+    require_own,
+    secret_of,
+    where_owners,
+)
+from knowledge_conformance.parts import parts_of, show_path
+from knowledge_conformance.plain import copied
+from knowledge_conformance.render import show
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.survey import answered
+from knowledge_provider import RetrievalContext, RetrievalRequest, limits
+
+_ROUNDS: Final = 3
+_BLANK: Final = ("", " \t")
+_ONE_PLACE: Final = "select by context.owner_id in the back end's own query, before anything else is looked at"
+
+
+def _asking(query: str) -> RetrievalRequest:
+    return RetrievalRequest(query=query[: limits.QUERY_MAX], top_k=limits.TOP_K_MAX)
+
+
+async def _answer(subject: Subject, owner: Owner, query: str, **ids: str) -> Exchange:
+    return await subject.retrieve(_asking(query), subject.context(owner_id=owner.name, **ids))
+
+
+async def own_answer(subject: Subject, owner: Owner) -> Exchange:
+    """The answer that an owner gets to its query; raises ``Inconclusive`` when something that it sees is missing."""
+    exchange = await _answer(subject, owner, owner.query)
+    require_own(owner, exchange)
+    return exchange
+
+
+async def secrets_of(subject: Subject, owners: Sequence[Owner]) -> dict[str, Secret]:
+    """What each owner must not get, after each got its own."""
+    answers = [await own_answer(subject, owner) for owner in owners]
+    return {owner.name: secret_of(owner, answers) for owner in owners}
+
+
+# Clause 4.2
+@check(
+    "KP-401",
+    clause="4.2",
+    level=Level.MUST,
+    facet=Facet.OWNERS,
+    needs=("KP-301",),
+    calls=where_owners(2 * OWNERS_MAX),
+    minimum=2,
+    surveyed=True,
+)
+async def owners_are_kept_apart(subject: Subject) -> None:
+    """Each owner gets its own documents, and nothing that only another sees.
+
+    The settings say what that is: ids under never, and those under sees that are not under sees of the one who asks.
+    """
+    owners = owners_of(subject.settings)
+    own = [await _answer(subject, owner, owner.query) for owner in owners]
+    # Never asked before, so that no cache answers; at what was asked before KP-404 looks.
+    both = [await _answer(subject, owner, f"{other.query} {owner.query}") for owner, other in _around(owners)]
+    secrets = {owner.name: secret_of(owner, own) for owner in owners}
+    for exchange in (*own, *both):
+        found = reached(exchange, secrets[exchange.context.owner_id])
+        if found is not None:
+            raise crossed(exchange, found, wanted="only what the owner who asks may see", hint=_ONE_PLACE)
+        subject.observe()
+    for owner, exchange in zip(owners, own, strict=True):
+        require_own(owner, exchange)
+
+
+def _around(owners: Sequence[Owner]) -> list[tuple[Owner, Owner]]:
+    """Each with the next one, and the last with the first."""
+    return list(zip(owners, (*owners[1:], owners[0]), strict=True))
+
+
+# Clause 4.3
+@check(
+    "KP-404",
+    clause="4.3",
+    level=Level.MUST,
+    facet=Facet.OWNERS,
+    needs=("KP-401",),
+    calls=where_owners(4 * OWNERS_MAX),
+    surveyed=True,
+)
+async def no_cache_crosses_owners(subject: Subject) -> None:
+    """What one owner was answered is not handed to another who asks the same afterwards.
+
+    A cache, a session or a turn that is kept without its owner gives the first one's documents to the second. Asked
+    with the same session and turn, with others, and then by the first one again.
+    """
+    owners = owners_of(subject.settings)
+    for holder, other in _around(owners):
+        first = await own_answer(subject, holder)
+        secret = secret_of(other, [first])
+        for ids in (dict[str, str](), {"session_id": "another-session", "turn_id": "another-turn"}):
+            exchange = await _answer(subject, other, holder.query, **ids)
+            _refuse_cached(exchange, reached(exchange, secret))
+        again = await _answer(subject, holder, holder.query)
+        if holder.sees and not holder.sees & {*ids_of(again)}:
+            _refuse_cached(again, "the answer to another owner, without what this one got before")
+        subject.observe()
+
+
+def _refuse_cached(exchange: Exchange, found: str | None) -> None:
+    if found is not None:
+        raise crossed(
+            exchange,
+            found,
+            wanted="an answer of the owner's own, whoever asked the same before",
+            hint="make owner_id a part of the key of every cache, and of every session",
+        )
+
+
+# Clause 4.3
+@check(
+    "KP-405",
+    clause="4.3",
+    level=Level.MUST,
+    facet=Facet.OWNERS,
+    needs=("KP-404",),
+    calls=where_owners(OWNERS_MAX + 4 * _ROUNDS),
+    surveyed=True,
+)
+async def owners_do_not_meet(subject: Subject) -> None:
+    """Two owners who ask at the same time get nothing of each other's, however their calls interleave.
+
+    The owner that a call keeps on the provider, or on a thread, is the last caller's. The calls are started in
+    several orders, and each await takes some turns of the event loop more, by a plan that is the same each time.
+    """
+    asker, victim = pair_of(owners_of(subject.settings))
+    secrets = await secrets_of(subject, (asker, victim))
+    calls = [(owner, query) for owner in (asker, victim) for query in (victim.query, asker.query)]
+    order = Random(subject.settings.seed)  # noqa: S311 - an order, no secret
+    met = False
+    for number in range(_ROUNDS):
+        with interleaved(subject, subject.settings.seed + number):
+            together = await asyncio.gather(*(_ask_as(subject, *call) for call in calls))
+        for exchange in together:
+            _refuse_meeting(exchange, secrets[exchange.context.owner_id])
+        met = met or len({exchange.context.owner_id for exchange in together if exchange.error is None}) > 1
+        order.shuffle(calls)
+    if not met:
+        raise Inconclusive("two owners who asked at once were never both answered", hint="see what KP-706 says of it")
+    # Once: how many a provider turns away may be another number each time, and a report must not.
+    subject.observe()
+
+
+async def _ask_as(subject: Subject, owner: Owner, query: str) -> Exchange:
+    return await subject.attempt(_asking(query), subject.context(owner_id=owner.name))
+
+
+def _refuse_meeting(exchange: Exchange, secret: Secret) -> None:
+    found = None if exchange.error is not None else reached(exchange, secret)
+    if found is not None:
+        raise crossed(
+            exchange,
+            found,
+            wanted="nothing of another owner's who asks at the same time",
+            hint="pass the owner from call to call in local variables; share no call that runs between owners",
+        )
+
+
+# Clause 4.4
+@check(
+    "KP-406",
+    clause="4.4",
+    level=Level.MUST,
+    facet=Facet.OWNERS,
+    needs=("KP-401",),
+    calls=where_owners(1 + len(_BLANK)),
+    minimum=len(_BLANK),
+    surveyed=True,
+)
+async def a_blank_owner_is_refused(subject: Subject) -> None:
+    """A blank owner is refused with an exception, and not answered as if it were nobody's or everybody's.
+
+    RetrievalContext refuses one, but a host may make a context past its validation, or hand over an object of its own;
+    a filter on a blank owner then selects all documents, or those of everyone who has none.
+    """
+    owner = owners_of(subject.settings)[0]
+    await own_answer(subject, owner)
+    for blank in _BLANK:
+        context = RetrievalContext.model_construct(**{**_fields(subject.context()), "owner_id": blank})
+        exchange = await subject.attempt(_asking(owner.query), context)
+        if exchange.error is None:
+            raise Violation(
+                wanted=f"an exception for the owner {show(blank)}",
+                saw=exchange.size,
+                hint="begin retrieve with it: if not context.owner_id.strip(): raise KnowledgeOwnerRequiredError(...)",
+            )
+        subject.observe()
+
+
+def _fields(context: RetrievalContext) -> dict[str, Any]:
+    return {name: getattr(context, name) for name in type(context).model_fields}
+
+
+# Clause 4.5
+@check("KP-407", clause="4.5", level=Level.SHOULD, needs=("KP-502",), calls=2, surveyed=True)
+async def ids_of_a_turn_stay_out(subject: Subject) -> None:
+    """Session, turn and trace ids do not come back in results.
+
+    A model repeats what it reads, and who has the id of a session may take part in it. The ids are random ones, and
+    no document can hold them.
+    """
+    known = [exchange.request for exchange in answered(await subject.survey())][:2]
+    drawn = Random(subject.settings.seed)  # noqa: S311 - reproducible on purpose
+    for request in known:
+        ids = {name: f"kp{drawn.getrandbits(96):024x}" for name in ("session_id", "turn_id", "trace_id")}
+        exchange = await subject.retrieve(request.model_copy(deep=True), subject.context(**ids))
+        _refuse_echo(exchange, ids)
+        subject.observe(exchange.count)
+
+
+def _refuse_echo(exchange: Exchange, ids: dict[str, str]) -> None:
+    for path, part in parts_of(exchange.response):
+        text = copied(part) or ""
+        for name, value in ids.items():
+            if value in text:
+                raise Violation(
+                    wanted=f"an answer without the {name} of the context",
+                    saw=f"the {name}",
+                    hint="write these ids into your own logs, and not into results",
+                    where=place(exchange, show_path(path)),
+                )
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    owners_are_kept_apart,
+    no_cache_crosses_owners,
+    owners_do_not_meet,
+    a_blank_owner_is_refused,
+    ids_of_a_turn_stay_out,
+)

@@ -1,0 +1,101 @@
+"""Clause 3.6: the same request gives the same ids in the same order. Knows orders; judges no answer's content."""
+
+from typing import Final
+
+from knowledge_conformance.calls import Raised, in_thread
+from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.elsewhere import ElsewhereError, Question, ask_elsewhere
+from knowledge_conformance.exchange import Exchange, raised_at, show_request
+from knowledge_conformance.ranking import Ranked, difference, ranked
+from knowledge_conformance.render import show, show_error
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.survey import answered
+
+_REQUESTS: Final = 3
+_SAME: Final = "the same ids in the same order; results of equal score may swap"
+
+
+async def _asked_before(subject: Subject) -> list[Exchange]:
+    """A few answers of the survey, those with most results first: an order of one shows nothing."""
+    found = sorted(answered(await subject.survey()), key=lambda exchange: -exchange.count)[:_REQUESTS]
+    if not found:
+        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    return found
+
+
+def _differs(before: Exchange, after: Ranked) -> str | None:
+    return difference(ranked(before), after, cut=before.count >= before.request.top_k)
+
+
+# Clause 3.6
+@check("KP-314", clause="3.6", level=Level.SHOULD, needs=("KP-503",), calls=_REQUESTS, surveyed=True)
+async def the_same_again(subject: Subject) -> None:
+    """The same request gives the same ids in the same order when it is asked again.
+
+    An answer that changes by itself cannot be tested, cached or cited: "the second one" is another document now.
+    """
+    for before in await _asked_before(subject):
+        after = await subject.attempt(before.request.model_copy(deep=True))
+        if after.error is not None:
+            raise Violation(
+                wanted=_SAME,
+                saw=f"raised {show_error(after.error)}{raised_at(after.error)}",
+                hint="what was answered once is answered again",
+                where=show_request(before.request),
+            )
+        changed = _differs(before, ranked(after))
+        if changed is not None:
+            raise Violation(
+                wanted=_SAME,
+                saw=changed,
+                hint="sort by score and then by id; derive ids from the document, not from a counter or the time",
+            )
+        subject.observe()
+
+
+# Clause 3.6
+@check("KP-315", clause="3.6", level=Level.SHOULD, needs=("KP-503",), calls=2 * _REQUESTS, surveyed=True)
+async def the_same_in_another_process(subject: Subject) -> None:
+    """The same request gives the same ids in the same order in another process.
+
+    After a restart, or from another worker of the same service, an id that was cited must still be that document's.
+    Strings hash otherwise in the other process, so what stands in a set, or is named by hash(), shows.
+    """
+    if subject.target is None:
+        raise Inapplicable("the target has no name by which another process finds it (module:obj), so none was asked")
+    asked = await _asked_before(subject)
+    for before in asked:
+        # Only what holds still here can be compared with what comes there.
+        after = await subject.attempt(before.request.model_copy(deep=True))
+        if after.error is not None or _differs(before, ranked(after)):
+            raise Blocked("KP-314 has to hold first")
+    there = await _there(subject, subject.target, asked)
+    changed = [(ranked(before), after) for before, after in zip(asked, there, strict=True) if _differs(before, after)]
+    if changed:
+        # Which ids, and for which of the requests: with another hash each time, a report could not say the same twice.
+        moved = all({name for name, _ in one} == {name for name, _ in two} for one, two in changed)
+        raise Violation(
+            wanted=f"{_SAME}, in another process, too",
+            saw="the same ids in another order" if moved else "other ids",
+            hint="sort before you number; derive ids from what a document says or is called, never from hash()",
+            where=f"{len(asked)} requests, one of them {show_request(asked[0].request)}",
+        )
+    subject.observe(len(asked))
+
+
+async def _there(subject: Subject, target: str, asked: list[Exchange]) -> list[Ranked]:
+    requests = [before.request.model_copy(deep=True) for before in asked]
+    settings = subject.settings
+    question = Question(target, subject.owner, requests, settings.timeout, settings.secrets)
+    for request in requests:
+        subject.count(f"{show_request(request)} in another process", question.most)
+    answers = await in_thread(lambda: ask_elsewhere(question))
+    if isinstance(answers, Raised):
+        if isinstance(answers.error, ElsewhereError | OSError):
+            # What can be open only once is no fault of this clause.
+            raise Inapplicable(f"another process could not ask the target: {show(str(answers.error))}")
+        raise answers.error
+    return list(answers)
+
+
+CHECKS: Final[tuple[Check, ...]] = (the_same_again, the_same_in_another_process)

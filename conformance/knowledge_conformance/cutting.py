@@ -1,0 +1,185 @@
+"""A provider whose network is in the kit's hands: asked while it works, and asked while it is cut.
+
+Knows one subject, its network and what came of each trial. Whether that is right is for a check to say.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from knowledge_conformance.check import Hang, Inapplicable, Inconclusive, Violation
+from knowledge_conformance.exchange import Exchange, as_dict, text_of
+from knowledge_conformance.network import Network, watched
+from knowledge_conformance.outages import Outage, Recording
+from knowledge_conformance.parts import parts_of
+from knowledge_conformance.plain import copied
+from knowledge_conformance.render import show
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.survey import answered
+from knowledge_conformance.taint import found_in
+from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
+
+DEADLINE_SECONDS: Final = 1.0
+"""How much time a call has while the network is cut; less where the settings give a call less."""
+
+NOT_ASKED: Final = (
+    "the network is cut only where that is asked for: --inject-network-faults, or the setting of that name"
+)
+NO_CALL: Final = (
+    "an answer made no call through httpx, httpx2, aiohttp, urllib3 or requests, so there is no network to cut"
+)
+_LATE_HINT: Final = "bound the whole call by context.signal.remaining(), retries and the reading of a body included"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A call while the network was cut; ``asked`` says that it tried to reach its back end."""
+
+    outage: Outage
+    exchange: Exchange
+    asked: bool
+
+    def __str__(self) -> str:
+        """The call on one line, and what its network was like."""
+        return f"{self.exchange}, with {self.outage.said}"
+
+
+class Cutting:
+    """One provider and its network. ``words`` are what a back end says that fails."""
+
+    def __init__(self, subject: Subject, network: Network, known: list[Exchange], words: str) -> None:
+        self.words: str = words
+        self._subject = subject
+        self._network = network
+        self._known = known
+        self._found: dict[str, set[str]] = {}
+
+    async def record(self) -> Recording:
+        """What an ordinary answer takes: the control. Raises ``Inapplicable`` when it makes no call."""
+        for request in (self._known[0].request, *await self._subject.unasked(1)):
+            self._network.calls.clear()
+            exchange = await self._subject.retrieve(request.model_copy(deep=True))
+            self._remember(exchange)
+            if self._network.calls:
+                return Recording(tuple(self._network.calls), exchange.count)
+        raise Inapplicable(NO_CALL)
+
+    async def trial(
+        self,
+        outage: Outage,
+        request: RetrievalRequest,
+        *,
+        seconds: float | None = DEADLINE_SECONDS,
+        step: tuple[str, str] | None = None,
+    ) -> Trial:
+        """One call, with ``seconds`` of time, while every call of a client's, or one step, meets the outage.
+
+        Raises ``Hang`` when it does not end in the time for a call.
+        """
+        self._network.calls.clear()
+        with self._network.cut(outage.fate, step), said_of(outage):
+            exchange = await self._subject.attempt(request.model_copy(deep=True), self._context(seconds))
+        trial = Trial(outage, exchange, any(call.fate is not None for call in self._network.calls))
+        if exchange.seconds > self._subject.settings.timeout:
+            raise Hang(wanted=self._in_time, saw="that it took longer", hint=_LATE_HINT, where=str(trial))
+        self._subject.show(str(trial))
+        return trial
+
+    async def whole(self, request: RetrievalRequest) -> tuple[Exchange, bool]:
+        """The same request with the network as it was, and whether that made a call."""
+        self._network.calls.clear()
+        exchange = await self._subject.attempt(request.model_copy(deep=True))
+        self._remember(exchange)
+        return exchange, bool(self._network.calls)
+
+    async def failed(self, trial: Trial) -> bool:
+        """Whether a call failed as it has to; False where it had an answer that it kept, which says nothing.
+
+        Raises ``Violation`` when it found nothing, or made an answer out of the failure.
+        """
+        if trial.exchange.error is not None or not trial.asked:
+            return trial.asked
+        self.refuse_words(trial)
+        if trial.exchange.count == 0:
+            raise _no_failure(trial, f"{show(trial.exchange.response)}, as if nothing was found")
+        # A copy that was kept is the answer that there is without the outage; what was saved of another one is not.
+        usual, found = await self._ids_of(trial.exchange.request), _ids(trial.exchange)
+        if (found != usual) if trial.outage.partial else not found <= usual:
+            raise _no_failure(trial, f"an answer, whose first result has the content {show(_content(trial.exchange))}")
+        return False
+
+    def refuse_words(self, trial: Trial) -> None:
+        """Raise ``Violation`` when the back end's own words stand in an answer."""
+        texts = (copied(part) for _, part in parts_of(trial.exchange.response))
+        if any(text is not None and found_in(text, {"its words": self.words}) for text in texts):
+            raise _no_failure(trial, "an answer with the words in which the back end said that it failed")
+
+    def _context(self, seconds: float | None) -> RetrievalContext:
+        if seconds is None:
+            return self._subject.context()
+        left = min(seconds, self._subject.settings.timeout / 2)
+        return self._subject.context(signal=CancelSignal(deadline=asyncio.get_running_loop().time() + left))
+
+    @property
+    def _in_time(self) -> str:
+        return f"an error within {self._subject.settings.timeout:g} s"
+
+    async def _ids_of(self, request: RetrievalRequest) -> set[str]:
+        if request.query not in self._found:
+            await self.whole(request)
+        return self._found[request.query]
+
+    def _remember(self, exchange: Exchange) -> None:
+        self._found.setdefault(exchange.request.query, set()).update(_ids(exchange))
+
+
+@contextlib.asynccontextmanager
+async def cutting(subject: Subject, words: str) -> AsyncIterator[Cutting]:
+    """The subject with its network in the kit's hands, for as long as the block lasts.
+
+    Raises ``Inapplicable`` where nobody asked for it, and ``Inconclusive`` where there is no answer to compare with.
+    """
+    if not subject.settings.inject_network_faults:
+        raise Inapplicable(NOT_ASKED)
+    known = answered(await subject.survey())
+    if not known:
+        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    with watched(subject.settings.timeout) as network:
+        if network is None:
+            raise Inconclusive("another run in this process has cut the network", hint="run one after the other")
+        yield Cutting(subject, network, known, words)
+
+
+@contextlib.contextmanager
+def said_of(outage: Outage) -> Iterator[None]:
+    """Let a finding of the block say what the network was like; a ``Hang`` stays one."""
+    try:
+        yield
+    except Hang as found:
+        wanted = found.wanted.replace("an answer", "an error")
+        raise Hang(wanted=wanted, saw=found.saw, hint=_LATE_HINT, where=f"{found.where}, with {outage.said}") from None
+    except Violation as found:
+        where = f"{found.where}, with {outage.said}"
+        raise Violation(wanted=found.wanted, saw=found.saw, hint=found.hint, where=where) from None
+
+
+def _no_failure(trial: Trial, saw: str) -> Violation:
+    return Violation(
+        wanted="an exception",
+        saw=saw,
+        hint="look at the status, then at the shape of what came, and raise for all that is no answer; what cannot be "
+        "read is KnowledgeInvalidResponseError",
+        where=str(trial),
+    )
+
+
+def _ids(exchange: Exchange) -> set[str]:
+    found = (copied(text_of(entry, "id")) for _, entry in exchange.entries)
+    return {each if each is not None else "" for each in found}
+
+
+def _content(exchange: Exchange) -> object:
+    first = as_dict(exchange.items[0]) if exchange.items else None
+    return exchange.response if first is None else text_of(first, "content")

@@ -1,0 +1,208 @@
+"""``Interrupting``: a provider's calls, cancelled at one await each, and what came of them. Knows tasks, no content."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from knowledge_conformance.blame import authors, within
+from knowledge_conformance.calls import GRACE_SECONDS, Raised, where_it_waits
+from knowledge_conformance.check import Hang, Inapplicable, Inconclusive, Violation
+from knowledge_conformance.exchange import show_request
+from knowledge_conformance.leftovers import TaskWatch, cleared
+from knowledge_conformance.render import show, show_error
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.suspension import Stepped, points
+from knowledge_provider import RetrievalRequest
+
+BEFORE: Final = 2
+"""The calls that are made before one is cancelled: a warm-up, and one whose awaits are counted."""
+POINTS_MAX: Final = 8
+"""At how many of its awaits a call is cancelled at most."""
+LEFT_SECONDS: Final = 0.1
+"""How long a task may be left after a cancelled call has ended (clause 7.2)."""
+NEVER_WAITS: Final = "retrieve never waits on the event loop; what runs in a thread is left to the host"
+
+_RESTING_SECONDS: Final = 0.5
+_LET_IT_THROUGH: Final = (
+    "let asyncio.CancelledError through: catch Exception, not BaseException, and re-raise after cleaning up"
+)
+
+
+async def refuse_swallowed(task: "asyncio.Task[Any]", request: RetrievalRequest, held: str) -> None:
+    """Raise ``Violation`` unless the cancellation came out of a task that was cancelled where ``held`` says."""
+    if task.cancelled():
+        return
+    came = f"{_instead(task)}{_cancelled(held)}"
+    goes_on = "" if task.done() else await where_it_waits(task)
+    raise Violation(
+        wanted=f"the cancellation to come out of retrieve within {GRACE_SECONDS:g} s",
+        saw=f"{came}, and goes on{goes_on}" if goes_on else came,
+        hint=_LET_IT_THROUGH,
+        where=show_request(request),
+    )
+
+
+def _instead(task: "asyncio.Task[Any]") -> str:
+    if not task.done():
+        return "a call that was still running"
+    value = task.result()
+    return f"raised {show_error(value.error)} instead" if type(value) is Raised else f"an answer: {show(value)}"
+
+
+def _cancelled(held: str) -> str:
+    return f"; it was cancelled{held}" if held else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A call that was cancelled where ``held`` says, with the tasks that it left behind, in words."""
+
+    request: RetrievalRequest
+    held: str
+    left: tuple[str, ...]
+
+
+class Interrupting:
+    """Counts the awaits of a call, and cancels further calls at one of them each."""
+
+    def __init__(self, subject: Subject, watch: TaskWatch) -> None:
+        self._subject = subject
+        self._watch = watch
+        self._resting = 0
+        self._known: set[asyncio.Task[Any]] = set()
+        self._cuts = 0
+        self._stuck = False
+
+    async def awaits(self) -> AsyncIterator[int]:
+        """The numbers of the awaits to cancel at, until a call hangs; raises ``Inapplicable`` when there is none."""
+        for at in await self._count():
+            yield at
+            if self._stuck:
+                # That it hangs after another was cancelled is what KP-709 says.
+                return
+
+    async def _count(self) -> list[int]:
+        first, second = await self._subject.unasked(BEFORE)
+        # What a provider starts at its first call, and keeps, is there after this.
+        await self._subject.retrieve(first)
+        call = await _Call.begin(self._subject, second, self._watch)
+        if call is None:
+            raise Inapplicable(NEVER_WAITS)
+        await call.end()
+        if not call.stepped.points:
+            raise Inapplicable(NEVER_WAITS)
+        # Long enough that what a finished call leaves for a moment is not taken for what is kept.
+        self._known = await self._settled(0, _RESTING_SECONDS)
+        self._resting = len(self._known)
+        return points(call.stepped.points, POINTS_MAX)
+
+    async def cut(self, at: int, again: Cut | None = None) -> Cut | None:
+        """What came of a call that is cancelled at one await, or None when it ended before that one.
+
+        Raises ``Violation`` when the cancellation does not come out. Where ``again`` is given, its request is asked.
+        """
+        (request,) = await self._subject.unasked(1) if again is None else (again.request,)
+        call = await _Call.begin(self._subject, request, self._watch, at)
+        if call is None or not await call.reached():
+            self._stuck = call is not None and call.hung
+            return None
+        held = within(authors(call.stepped.held))
+        await asyncio.wait({call.task}, timeout=GRACE_SECONDS)
+        await refuse_swallowed(call.task, request, held)
+        self._cuts += 1
+        return Cut(request, held, await self._left())
+
+    def look(self) -> None:
+        """Count one observation, however many awaits there were; raises ``Inconclusive`` when none was cancelled at."""
+        if not self._cuts:
+            raise Inconclusive(
+                "no call waited again, so none could be cancelled while it did",
+                hint="name more queries that your corpus answers: --provider-query 'text'",
+            )
+        self._subject.observe()
+
+    async def _left(self) -> tuple[str, ...]:
+        alive = await self._settled(self._resting, LEFT_SECONDS)
+        new, replaced = alive - self._known, {task for task in self._known if task.cancelled()}
+        self._known = (self._known | alive) - replaced
+        # One that takes the place of one that the provider ended is its own to keep.
+        left = new if len(alive) > self._resting and len(new) > len(replaced) else set()
+        return tuple(sorted(self._watch.named(task) for task in left))
+
+    async def _settled(self, count: int, seconds: float) -> set["asyncio.Task[Any]"]:
+        """The provider's tasks when there are at most ``count``, or after ``seconds``."""
+        await cleared(lambda: ["too many"] * (len(self._watch.alive()) > count), seconds, collect=False)
+        return self._watch.alive()
+
+
+@contextmanager
+def interrupting(subject: Subject) -> Iterator[Interrupting]:
+    """Interrupting a provider's calls, the tasks that they begin being watched meanwhile."""
+    with TaskWatch() as watch:
+        yield Interrupting(subject, watch)
+
+
+class _Call:
+    """One call as a task whose awaits are counted, and that cancels itself at one of them."""
+
+    def __init__(self, subject: Subject, request: RetrievalRequest, at: int) -> None:
+        self._subject = subject
+        self._request = request
+        self._context = subject.context()
+        self._at = at
+        self._cut: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.hung: bool = False
+        self.stepped: Stepped
+        self.task: asyncio.Task[Any]
+
+    @classmethod
+    async def begin(cls, subject: Subject, request: RetrievalRequest, watch: TaskWatch, at: int = 0) -> "_Call | None":
+        """The call, or None when it answered without a task."""
+        call = cls(subject, request, at)
+        task = await subject.start(request, call._context, call._counted)
+        if task is None:
+            return None
+        call.task = task
+        watch.disown(task)
+        return call
+
+    async def end(self) -> None:
+        """Wait for its end; raises ``Hang`` when there is none."""
+        await asyncio.wait({self.task}, timeout=self._subject.settings.timeout)
+        if not self.task.done():
+            held = await where_it_waits(self.task)
+            self._cancel()
+            raise Hang(
+                wanted=f"an answer within {self._subject.settings.timeout:g} s",
+                saw=f"no answer: it waits{held}",
+                hint="bound every wait of the provider below the host's deadline (context.signal.remaining())",
+                where=show_request(self._request),
+            )
+
+    async def reached(self) -> bool:
+        """Whether it came to the await that it is cancelled at, and was cancelled there."""
+        awaited: set[asyncio.Future[Any]] = {self.task, self._cut}
+        await asyncio.wait(awaited, timeout=self._subject.settings.timeout, return_when=asyncio.FIRST_COMPLETED)
+        if not self._cut.done() and not self.task.done():
+            self.hung = True
+            self._cancel()
+            await asyncio.wait({self.task}, timeout=GRACE_SECONDS)
+        return self._cut.done()
+
+    def _counted(self, begun: Awaitable[Any]) -> Awaitable[Any]:
+        self.stepped = Stepped(begun, self._at, self._reach)
+        return self.stepped
+
+    def _reach(self) -> None:
+        self._cut.set_result(None)
+        task = asyncio.current_task()
+        if task is not None:
+            task.cancel()
+        # As a host does, and from outside of the call.
+        asyncio.get_running_loop().call_soon(self._context.signal.cancel, "cancelled by the host")
+
+    def _cancel(self) -> None:
+        self.task.cancel()
+        self._context.signal.cancel("cancelled by the host")

@@ -1,0 +1,209 @@
+"""The network as a provider under a check meets it: watched as it is, or cut in a named way; judges nothing.
+
+Knows calls, replies and ways to break as values, and which client libraries have hooks. None of them is imported for
+it, and no hook stays when a check is over. What the libraries call things is known to ``_network_*`` alone.
+"""
+
+import asyncio
+import contextlib
+import gzip
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+LIBRARIES: Final[Mapping[str, str]] = MappingProxyType(
+    {"aiohttp": "aiohttp", "httpx": "httpx", "httpx2": "httpx", "urllib3": "urllib3"}
+)
+"""The client libraries with hooks, each with the module ``_network_…`` that has them; requests stands on urllib3."""
+PAUSE_SECONDS: Final = 0.002
+"""How long a call that fails takes at least: over a real connection others run meanwhile."""
+DRIP_SECONDS: Final = 0.05
+OVER_TIME_SECONDS: Final = 0.5
+CALLS_MAX: Final = 256
+_POLL_SECONDS: Final = 0.02
+_BODY_MAX: Final = 1 << 20
+
+
+class Break(Enum):
+    """How a call fails without a reply."""
+
+    REFUSED = "refused"
+    NO_SUCH_NAME = "no such name"
+    LATE = "late"
+    RESET = "reset"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a back end sends. A ``broken`` one ends in the middle of its body, a ``slow`` one comes a byte at a time."""
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    way: Literal["whole", "broken", "slow"] = "whole"
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The headers as they are sent."""
+        return {**self.headers, "content-length": str(len(self.body))}
+
+    @property
+    def sent(self) -> bytes:
+        """The part of the body that arrives."""
+        return self.body[: len(self.body) // 2] if self.way == "broken" else self.body
+
+
+Fate = Break | Reply
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A call of a client's: what it asked, and its ``fate``, or None when it went through to the back end.
+
+    ``heard`` gives the reply of one that went through, as far as the client has read it; ``over`` is set when the
+    network is no longer cut.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    fate: Fate | None = None
+    over: threading.Event = field(default_factory=threading.Event)
+    heard: Callable[[], Reply | None] = lambda: None
+
+    @property
+    def step(self) -> tuple[str, str]:
+        """What of a provider's work the call is: its method and the address, without the query."""
+        return self.method, self.url.partition("?")[0]
+
+    @property
+    def host(self) -> str:
+        """The name of the host."""
+        with contextlib.suppress(ValueError):
+            return urlsplit(self.url).hostname or "localhost"
+        return "localhost"
+
+    async def held(self) -> None:
+        """Wait until the network is no longer cut, as for an answer that never comes."""
+        while not self.over.is_set():  # noqa: ASYNC110 - it is set from any thread
+            await asyncio.sleep(_POLL_SECONDS)
+
+
+class Network:
+    """What hooks ask what becomes of a call. ``patience`` is how many seconds a caller waits for an answer at most."""
+
+    def __init__(self, patience: float) -> None:
+        self.calls: list[Call] = []
+        self.patience: float = patience
+        self._left = patience
+        self._cut: tuple[Fate, tuple[str, str] | None, threading.Event] | None = None
+
+    @contextlib.contextmanager
+    def cut(self, fate: Fate, step: tuple[str, str] | None = None) -> Iterator[None]:
+        """Let every call meet ``fate`` in the block, or those of one ``step`` only."""
+        self._left, over = self.patience, threading.Event()
+        self._cut = (fate, step, over)
+        try:
+            yield
+        finally:
+            self._cut = None
+            over.set()
+
+    def met(self, method: str, url: str, headers: Mapping[str, str]) -> Call:
+        """The call that a client makes now, with its fate; written down."""
+        cut, call = self._cut, Call(method, url, {_text(name).lower(): _text(text) for name, text in headers.items()})
+        if cut is not None and cut[1] in (None, call.step):
+            call.fate, call.over = cut[0], cut[2]
+        if len(self.calls) < CALLS_MAX:
+            self.calls.append(call)
+        return call
+
+    def skips(self, seconds: float | None) -> bool:
+        """Whether a client's own time-out of ``seconds`` would end its wait in time; nobody waits for it here.
+
+        What was skipped is taken off the patience that is left, so that a client which tries again and again is as
+        late as it would be.
+        """
+        if seconds is None or seconds > self._left:
+            return False
+        self._left -= seconds
+        return True
+
+    def hold(self, call: Call) -> None:
+        """``Call.held`` for a thread; never for much longer than a caller waits, since it may hold the event loop."""
+        call.over.wait(self.patience + OVER_TIME_SECONDS)
+
+
+class Hook(NamedTuple):
+    """A method of a client library's, and what makes its replacement of it."""
+
+    owner: Any
+    name: str
+    replace: Callable[[Any], Any]
+
+
+_hooking: Final = threading.Lock()
+
+
+@contextlib.contextmanager
+def watched(patience: float) -> Iterator[Network | None]:
+    """The network of this process, hooks installed in each library that was imported by now; None when it is taken.
+
+    One check of a process has it at a time: the hooks are in the libraries, not in one client.
+    """
+    if not _hooking.acquire(blocking=False):
+        yield None
+        return
+    network = Network(patience)
+    try:
+        with contextlib.ExitStack() as stack:
+            for hook in _hooks(network):
+                _install(hook, stack)
+            yield network
+    finally:
+        _hooking.release()
+
+
+def _hooks(network: Network) -> Iterator[Hook]:
+    for library, module in LIBRARIES.items():
+        if library in sys.modules:
+            found = import_module(f"knowledge_conformance._network_{module}")
+            yield from found.hooks(sys.modules[library], network)
+
+
+def _install(hook: Hook, stack: contextlib.ExitStack) -> None:
+    original = getattr(hook.owner, "__dict__", {}).get(hook.name)
+    if original is not None:  # else another version of the library
+        setattr(hook.owner, hook.name, hook.replace(original))
+        stack.callback(setattr, hook.owner, hook.name, original)
+
+
+def heard(status: int, headers: Mapping[str, str], body: bytes | bytearray) -> Reply:
+    """A reply as it was read from a client, unpacked, without the headers that say how it was packed."""
+    named = {name.lower(): text for name, text in headers.items()}
+    packed = named.pop("content-encoding", "")
+    for name in ("content-length", "transfer-encoding", "connection"):
+        named.pop(name, None)
+    return Reply(status, named, _unpacked(bytes(body[:_BODY_MAX]), packed))
+
+
+def _text(value: object) -> str:
+    # A client may be given bytes.
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _unpacked(body: bytes, packed: str) -> bytes:
+    with contextlib.suppress(OSError, EOFError, zlib.error):
+        if packed == "gzip":
+            return gzip.decompress(body)
+        if packed == "deflate":
+            return zlib.decompress(body)
+    return body

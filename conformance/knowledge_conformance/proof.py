@@ -1,0 +1,102 @@
+"""What came of the faults that were put into a provider. Pure; knows faults and results, runs nothing.
+
+A green run means something where the same checks, over the same provider, corpus and settings, turn red as soon as a
+fault is in it.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from pydantic import BaseModel, ConfigDict
+
+from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
+from knowledge_conformance.settings import Settings
+from knowledge_fakes.faults import Fault
+
+
+class Ending(StrEnum):
+    """What came of one fault. ``missed``: its check passed. ``hidden``: nothing here could show it."""
+
+    CAUGHT = "caught"
+    MISSED = "missed"
+    HIDDEN = "hidden"
+
+
+class Trial(BaseModel):
+    """One fault in the user's provider: the check that is to catch it, how that ended, and why it was not caught."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
+
+    fault: str
+    check: str
+    ending: Ending
+    reason: str | None = None
+
+
+class Proof(BaseModel):
+    """All trials on one target, in the catalogue's order."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
+
+    target: str
+    trials: tuple[Trial, ...]
+
+    def ended(self, ending: Ending) -> list[Trial]:
+        """The trials that ended so."""
+        return [trial for trial in self.trials if trial.ending is ending]
+
+    @property
+    def holds(self) -> bool:
+        """Whether something was caught and nothing missed."""
+        return bool(self.ended(Ending.CAUGHT)) and not self.ended(Ending.MISSED)
+
+    @property
+    def sentence(self) -> str:
+        """How many were injected and caught, on one line."""
+        hidden, missed = len(self.ended(Ending.HIDDEN)), len(self.ended(Ending.MISSED))
+        injected = len(self.trials) - hidden
+        parts = [f"{injected} faults injected", f"{injected - missed} caught"]
+        parts += [f"{missed} missed"] * bool(missed) + [f"{hidden} cannot show here"] * bool(hidden)
+        return ", ".join(parts)
+
+
+_TRIPPED: Final = BROKEN | {CheckOutcome.ADVISORY}
+_EXPLAINED: Final = {CheckOutcome.INAPPLICABLE, CheckOutcome.INCONCLUSIVE, CheckOutcome.BLOCKED}
+# What a fault needs of any run; the rest of its settings speaks of the provider that it was written over.
+_OF_ANY_RUN: Final = ("examples", "max_calls")
+
+
+def settings_for(fault: Fault, settings: Settings) -> Settings:
+    """The user's settings with what the fault needs: more examples and calls, and less patience with what hangs."""
+    wanted = {name: max(getattr(settings, name), fault.settings.get(name, 0)) for name in _OF_ANY_RUN}
+    timeout = min(settings.timeout, fault.settings.get("timeout", settings.timeout))
+    # A fault lets out a key of its own, never the user's; who searches for none need not search for that.
+    secrets = (*settings.secrets, *fault.settings.get("secrets", ())) if settings.secrets else ()
+    return settings.model_copy(update={**wanted, "timeout": timeout, "secrets": secrets})
+
+
+def untried(fault: Fault, sound: CheckOutcome) -> Trial | None:
+    """The trial of a fault that can be told without one: its check does not hold on the provider as it is."""
+    check = fault.trips[0]
+    if sound not in _TRIPPED:
+        return None
+    return Trial(fault=fault.name, check=check, ending=Ending.HIDDEN, reason=f"{check} does not hold without it")
+
+
+def trial_of(fault: Fault, result: CheckResult) -> Trial:
+    """What the result of the check that is to catch it says of a fault."""
+    if result.outcome in _TRIPPED:
+        return Trial(fault=fault.name, check=result.id, ending=Ending.CAUGHT)
+    if result.outcome in _EXPLAINED:
+        reason = "; ".join(filter(None, (result.saw, result.hint)))
+        return Trial(fault=fault.name, check=result.id, ending=Ending.HIDDEN, reason=reason)
+    return Trial(fault=fault.name, check=result.id, ending=Ending.MISSED, reason=f"{result.id} passed with it")
+
+
+def grouped(trials: Iterable[Trial]) -> Iterator[tuple[str, list[str]]]:
+    """Reasons with the faults that they are about, so that one cause is one line."""
+    groups: dict[str, list[str]] = {}
+    for trial in trials:
+        groups.setdefault(trial.reason or "", []).append(trial.fault)
+    yield from groups.items()

@@ -1,0 +1,134 @@
+"""Mistakes that a cancelled call shows, at one await or in the next call; knows clause 7.2, no way of catching them.
+
+They are about async code, so a synchronous provider becomes one that works in a thread.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from knowledge_fakes.faults._changing import Changed, ask
+from knowledge_fakes.faults._fault import fault
+from knowledge_provider import RetrievalContext, RetrievalRequest
+
+_SOON: Final = {"timeout": 0.5}
+# Longer than a task may be left after a cancelled call, and shorter than one may be after close().
+_LEFT: Final = 0.3
+
+
+@fault("KP-702", fragment="an answer: []; it was cancelled in knowledge_fakes.faults.cancelling.retrieve")
+def deaf_at_the_second_await(sound: Any) -> Any:
+    """Only while the answer is read is a cancellation taken for a back end that has no more to say."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        await asyncio.sleep(0)
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            return []
+        return await ask(sound, request, context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-702", fragment="a task in knowledge_fakes.faults.cancelling.note")
+def task_left_behind(sound: Any) -> Any:
+    """Each search is noted by a task that is created and never waited for."""
+    kept: set[Any] = set()
+
+    async def note() -> None:
+        await asyncio.sleep(_LEFT)
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        noting = asyncio.create_task(note())
+        kept.add(noting)
+        noting.add_done_callback(kept.discard)
+        return await ask(sound, request, context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-702", fragment="a task in knowledge_fakes.faults.cancelling.spell")
+def sibling_left_running(sound: Any) -> Any:
+    """Two searches are waited for with asyncio.wait, which leaves them running when it is cancelled."""
+
+    async def spell() -> None:
+        await asyncio.sleep(_LEFT)
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        searching = asyncio.create_task(ask(sound, request, context))
+        spelling = asyncio.create_task(spell())
+        await asyncio.wait({searching, spelling}, return_when=asyncio.FIRST_COMPLETED)
+        spelling.cancel()
+        return await searching
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-709", fragment="no answer: it waits in", settings=_SOON, waits=True)
+def lock_not_released(sound: Any) -> Any:
+    """A lock is released when the search ends and when it fails, and stays taken when it is cancelled."""
+    lock = asyncio.Lock()
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        await lock.acquire()
+        try:
+            answer = await ask(sound, request, context)
+        except Exception:
+            lock.release()
+            raise
+        lock.release()
+        return answer
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-709", fragment="raised ConnectionError")
+def connection_broken_by_a_cancellation(sound: Any) -> Any:
+    """A cancelled call leaves half an answer in the one connection, which is of no use to the next."""
+
+    def refuse() -> Any:
+        raise ConnectionError("an answer to another request is still to be read")
+
+    return _broken(sound, refuse)
+
+
+@fault("KP-709", fragment="0 results")
+def broken_connection_finds_nothing(sound: Any) -> Any:
+    """What a cancelled call left in the connection is read as an answer without results, from then on."""
+    return _broken(sound, list)
+
+
+def _broken(sound: Any, refuse: Callable[[], Any]) -> Changed:
+    state = {"broken": False}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        if state["broken"]:
+            return refuse()
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            state["broken"] = True
+            raise
+        return await ask(sound, request, context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-709", fragment="raised asyncio.exceptions.CancelledError")
+def cancelled_future_in_the_cache(sound: Any) -> Any:
+    """Equal searches share a future, and one that was cancelled stays in the cache for all who ask the same later."""
+    shared: dict[str, asyncio.Future[Any]] = {}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        asked = request.model_dump_json()
+        if asked not in shared:
+            shared[asked] = asyncio.ensure_future(ask(sound, request, context))
+        return await shared[asked]
+
+    return Changed(sound, retrieve=retrieve)

@@ -1,0 +1,159 @@
+"""Mistakes after a back end has failed, and with what is said of it; knows clauses 5.10 and 7.6, no way of catching.
+
+They stand over a provider that asks by HTTP.
+"""
+
+import asyncio
+from typing import Any
+
+from knowledge_fakes.faults._changing import Changed, ask
+from knowledge_fakes.faults._fault import fault
+from knowledge_fakes.faults._over_http import CUT, OVER_HTTP, cause_of, failing, reading, results_of
+from knowledge_provider import RetrievalContext, RetrievalRequest, errors
+from knowledge_provider.services import refusal
+
+# Afterwards
+
+
+@fault("KP-524", fragment="after a call with connections refused", settings=CUT, over=OVER_HTTP)
+def remembers_that_it_was_down(sound: Any) -> Any:
+    """Whether the service is there is found out by the first call, once and for all."""
+    state: dict[str, BaseException] = {}
+    calls: list[RetrievalRequest] = []
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        if "down" in state:
+            raise errors.KnowledgeUnavailableError("the service is down")
+        calls.append(request)
+        try:
+            return await ask(sound, request, context)
+        except errors.KnowledgeUnavailableError as error:
+            if len(calls) == 1:
+                state["down"] = error
+            raise
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-524", fragment="the service raised RuntimeError", settings=CUT, over=OVER_HTTP)
+def keeps_a_broken_client(sound: Any) -> Any:
+    """A client whose connection was reset is closed, and no other is made."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        try:
+            return await ask(sound, request, context)
+        except errors.KnowledgeFailedError as error:
+            if cause_of(error) == "ReadError":
+                await sound.client.aclose()
+            raise
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-524", fragment="nothing, without asking", settings=CUT, over=OVER_HTTP)
+def a_dead_client_finds_nothing(sound: Any) -> Any:
+    """After an outage the client is let go of, and without one there is nothing to search."""
+    state = {"there": True}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        if not state["there"]:
+            return {"results": []}
+        try:
+            return await ask(sound, request, context)
+        except errors.KnowledgeUnavailableError as error:
+            state["there"] = cause_of(error) != "ConnectError"
+            raise
+
+    return Changed(sound, retrieve=retrieve)
+
+
+# What comes out
+
+
+@fault("KP-525", fragment="in the message of the exception", settings=CUT, over=OVER_HTTP)
+def error_repeats_the_service(sound: Any) -> Any:
+    """The error says what the service said, who repeats the key that it refuses."""
+
+    def read(response: Any, request: RetrievalRequest) -> Any:
+        if not response.is_success:
+            raise type(refusal(response.status_code))(
+                f"HTTP {response.status_code}: {response.text}",
+                retry_after=refusal(response.status_code, response.headers.get("retry-after")).retry_after,
+            )
+        return results_of(response, request)
+
+    return reading(sound, read)
+
+
+@fault("KP-525", fragment="in a note of the exception", settings=CUT, over=OVER_HTTP)
+def note_has_the_question(sound: Any) -> Any:
+    """A note beside the error has the headers of the question, for whoever has to find out."""
+
+    def instead(error: BaseException) -> Any:
+        error.add_note(f"headers: {dict(sound.client.headers)}")
+        return error
+
+    return failing(sound, instead)
+
+
+@fault("KP-526", fragment="knowledge_provider_failed", settings=CUT, over=OVER_HTTP)
+def rate_limit_is_any_failure(sound: Any) -> Any:
+    """A back end that asks to slow down has failed like any other, and a host tries again at once."""
+
+    def instead(error: BaseException) -> Any:
+        limited = errors.error_code(error) == errors.KnowledgeRateLimitedError.code
+        return errors.KnowledgeFailedError("the service did not answer") if limited else error
+
+    return failing(sound, instead)
+
+
+@fault("KP-526", fragment="retry_after 7, as the back end asks", settings=CUT, over=OVER_HTTP)
+def rate_limit_without_a_time(sound: Any) -> Any:
+    """A back end says for how long it wants to be left alone, and the error does not."""
+
+    def instead(error: BaseException) -> Any:
+        limited = errors.error_code(error) == errors.KnowledgeRateLimitedError.code
+        return errors.KnowledgeRateLimitedError("slow down") if limited else error
+
+    return failing(sound, instead)
+
+
+@fault("KP-526", fragment="the code knowledge_unauthorized", settings=CUT, over=OVER_HTTP)
+def unauthorized_is_unavailable(sound: Any) -> Any:
+    """A key that is refused is called an outage, which passes; it is tried again for a week."""
+
+    def instead(error: BaseException) -> Any:
+        refused = errors.error_code(error) == errors.KnowledgeUnauthorizedError.code
+        return errors.KnowledgeUnavailableError("the service is not there") if refused else error
+
+    return failing(sound, instead)
+
+
+# Clause 7.6
+
+
+@fault("KP-707", fragment="with the code knowledge_timeout", settings=CUT, over=OVER_HTTP)
+def own_time_out_is_the_hosts(sound: Any) -> Any:
+    """A time-out of the client's is called the host's deadline, which has seconds left."""
+
+    def instead(error: BaseException) -> Any:
+        return errors.KnowledgeTimeoutError("out of time") if cause_of(error) == "ConnectTimeout" else error
+
+    return failing(sound, instead)
+
+
+@fault("KP-707", fragment="raised TimeoutError", settings=CUT, over=OVER_HTTP)
+def own_time_out_has_no_name(sound: Any) -> Any:
+    """A time-out of the client's comes out as Python's own, which is what a host's deadline raises."""
+    return failing(sound, lambda error: TimeoutError() if cause_of(error) == "ConnectTimeout" else error)
+
+
+@fault("KP-707", fragment="raised asyncio.exceptions.CancelledError", settings=CUT, over=OVER_HTTP)
+def own_time_out_cancels(sound: Any) -> Any:
+    """A time-out of the client's cancels the call from within, and looks like a host that gave up."""
+
+    def instead(error: BaseException) -> Any:
+        return asyncio.CancelledError("timed out") if cause_of(error) == "ConnectTimeout" else error
+
+    return failing(sound, instead)

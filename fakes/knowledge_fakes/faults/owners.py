@@ -1,0 +1,220 @@
+"""Mistakes with whose content it is; knows section 4 of the contract, no way of catching them."""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from knowledge_fakes.faults._changing import Asked, Changed, ask, asking, put_rows, rows_of
+from knowledge_fakes.faults._expected import OWNERS
+from knowledge_fakes.faults._fault import fault
+from knowledge_provider import RetrievalContext, RetrievalRequest
+
+_NOBODY: Final = "somebody"
+_READERS: Final = ("mara", "tomas")
+
+
+def _as_owner(context: RetrievalContext, owner: str) -> RetrievalContext:
+    return context.model_copy(update={"owner_id": owner})
+
+
+def _naming(sound: Any, named: Callable[[RetrievalRequest], Iterator[str]]) -> Changed:
+    """The provider that lets a request say who asks: the first name in it, and else the context."""
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        owner = next(named(request), context.owner_id)
+        # The back end knows owners, and takes the words that named one out of the search.
+        plain = request.model_copy(update={"filters": {}, "knowledge_base_ids": ()})
+        return (request if owner == context.owner_id else plain), _as_owner(context, owner)
+
+    return asking(sound, change)
+
+
+@fault("KP-401", fragment="notes-", settings=OWNERS)
+def nobody_is_told_apart(sound: Any) -> Any:
+    """The owner is not passed to the back end, which answers everybody from all that it holds."""
+    return _merging(sound, lambda _request: True)
+
+
+def _merging(sound: Any, opens: Callable[[RetrievalRequest], bool]) -> Changed:
+    """The provider that answers from every reader's documents where ``opens`` says so."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        if not opens(request):
+            return await ask(sound, request, context)
+        plain = request.model_copy(update={"filters": {}, "knowledge_base_ids": ()})
+        own = await ask(sound, plain, context)
+        found = [rows_of(await ask(sound, plain, _as_owner(context, reader))) for reader in _READERS]
+        rows = {row["id"]: row for each in (rows_of(own), *found) for row in each}
+        ranked = sorted(rows.values(), key=lambda row: -row.get("score", 0.0))
+        return put_rows(own, ranked[: request.top_k])
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-401", fragment="notes-", settings=OWNERS)
+def one_owner_for_all(sound: Any) -> Any:
+    """The client was made with the first customer's name, and searches in that name for everybody."""
+    return asking(sound, lambda request, context: (request, _as_owner(context, "mara")))
+
+
+@fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
+def owner_out_of_the_filters(sound: Any) -> Any:
+    """An ownerId among the filters goes before the context's, since both are merged into one dictionary."""
+
+    def named(request: RetrievalRequest) -> Iterator[str]:
+        yield from (value for key, value in request.filters.items() if key == "ownerId" and isinstance(value, str))
+
+    return _naming(sound, named)
+
+
+@fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
+def owner_at_any_depth(sound: Any) -> Any:
+    """The arguments of the model are searched for a key that names a user, however deep it stands."""
+    return _naming(sound, lambda request: _users_in(request.filters))
+
+
+def _users_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, held in value.items():
+            if key.replace("_", "").lower() in ("userid", "tenantid", "ownerid") and isinstance(held, str):
+                yield held
+            yield from _users_in(held)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _users_in(held)
+
+
+@fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
+def base_names_the_tenant(sound: Any) -> Any:
+    """A knowledge base id is a tenant's name with a prefix, and nobody asks whether it is the caller's."""
+
+    def named(request: RetrievalRequest) -> Iterator[str]:
+        yield from (base.removeprefix("kb_") for base in request.knowledge_base_ids if base.startswith("kb_"))
+
+    return _naming(sound, named)
+
+
+@fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
+def owner_in_the_query_language(sound: Any) -> Any:
+    """The query goes into the back end's query language as it is, where owner_id:"…" is an instruction."""
+    return _naming(
+        sound, lambda request: iter(re.findall(r'owner_?id["\s]*[:=]\s*"?(\w+)', request.query, re.IGNORECASE))
+    )
+
+
+@fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
+def tenant_filter_made_a_tautology(sound: Any) -> Any:
+    """Filters are pasted into the expression that also holds the tenant, and a quotation mark ends it."""
+    return _merging(sound, lambda request: ') or true or ("' in str(request.filters))
+
+
+@fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
+def anyone_by_a_wildcard(sound: Any) -> Any:
+    """An asterisk for a tenant is taken for all of them."""
+    return _merging(sound, lambda request: "*" in request.filters.values())
+
+
+@fault("KP-403", fragment="notes-tomas#salary", settings=OWNERS)
+def owner_by_mail_address(sound: Any) -> Any:
+    """Whoever is named by a mail address anywhere in the filters is taken for the one who asks."""
+
+    def named(request: RetrievalRequest) -> Iterator[str]:
+        yield from re.findall(r"(\w+)@example\.com", str(request.filters))
+
+    return _naming(sound, named)
+
+
+@fault("KP-404", fragment="notes-", settings=OWNERS)
+def cache_without_the_owner(sound: Any) -> Any:
+    """Answers are cached by the request alone, so the first one's documents are everybody's."""
+    return _caching(sound, lambda request, _context: request.model_dump_json())
+
+
+@fault("KP-404", fragment="notes-", settings=OWNERS)
+def cache_by_the_session(sound: Any) -> Any:
+    """Answers are cached by session and request, and ids of sessions of two owners meet."""
+    return _caching(sound, lambda request, context: f"{context.session_id} {request.model_dump_json()}")
+
+
+def _caching(sound: Any, key: Callable[[RetrievalRequest, RetrievalContext], str]) -> Changed:
+    held: dict[str, Any] = {}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        name = key(request, context)
+        if name not in held or not context.owner_id.strip():
+            held[name] = await ask(sound, request, context)
+        return put_rows(held[name], rows_of(held[name]))
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-405", fragment="notes-", settings=OWNERS)
+def owner_kept_on_the_provider(sound: Any) -> Any:
+    """The owner of a call is kept on the provider while it waits, and is then the last caller's."""
+    kept = {"owner": _NOBODY}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        kept["owner"] = context.owner_id
+        await asyncio.sleep(0)
+        return await ask(sound, request, _as_owner(context, kept["owner"]))
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-405", fragment="notes-", settings=OWNERS)
+def one_flight_for_two_owners(sound: Any) -> Any:
+    """Equal requests that run at the same time share one call of the back end, whoever makes them."""
+    running: dict[str, asyncio.Task[Any]] = {}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        name = f"{id(asyncio.get_running_loop())} {request.model_dump_json()}"
+        if name not in running or not context.owner_id.strip():
+            running[name] = asyncio.ensure_future(ask(sound, request, context))
+            running[name].add_done_callback(lambda _task: running.pop(name, None))
+        answer = await asyncio.shield(running[name])
+        return put_rows(answer, rows_of(answer))
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-406", fragment="result", settings=OWNERS)
+def blank_owner_is_anybody(sound: Any) -> Any:
+    """Without an owner there is no filter on one, so the documents of all who have none are answered."""
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        return request, (context if context.owner_id.strip() else _as_owner(context, _NOBODY))
+
+    return asking(sound, change)
+
+
+@fault("KP-406", fragment="0 results", settings=OWNERS)
+def blank_owner_finds_nothing(sound: Any) -> Any:
+    """Without an owner the answer is empty, and a host tells people that there is nothing about their question."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        return await ask(sound, request, context) if context.owner_id.strip() else {"results": []}
+
+    return Changed(sound, retrieve=retrieve)
+
+
+def _echoing(sound: Any, put: Callable[[dict[str, Any], RetrievalContext], dict[str, Any]]) -> Changed:
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        answer = await ask(sound, request, context)
+        return put_rows(answer, [put(row, context) for row in rows_of(answer)])
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-407", fragment="session_id")
+def session_in_the_metadata(sound: Any) -> Any:
+    """The id of the session stands in each result's metadata, for debugging."""
+    return _echoing(sound, lambda row, context: {**row, "metadata": {"session": context.session_id}})
+
+
+@fault("KP-407", fragment="trace_id")
+def trace_in_the_ids(sound: Any) -> Any:
+    """The id of each result begins with the trace's, so that logs can be joined."""
+    return _echoing(sound, lambda row, context: {**row, "id": f"{context.trace_id}/{row['id']}"})

@@ -1,0 +1,48 @@
+"""Mistakes with answers that do not hold still; knows clause 3.6 of the contract, no way of catching them."""
+
+from itertools import count
+from typing import Any
+
+from knowledge_fakes.faults._changing import answering, put_rows, rows_of, with_each
+from knowledge_fakes.faults._fault import fault
+from knowledge_provider import RetrievalRequest
+
+
+@fault("KP-314", fragment="in place 1")
+def ids_by_a_counter(sound: Any) -> Any:
+    """Results are numbered as they come, over all calls."""
+    numbers = count(1)
+    return with_each(sound, lambda row: {**row, "id": f"result-{next(numbers)}"})
+
+
+@fault("KP-314", fragment="in place 1")
+def order_turns_each_time(sound: Any) -> Any:
+    """Shards answer in the order in which they are ready, and nothing sorts their results; no score is claimed."""
+    calls = count()
+
+    def change(answer: Any, _request: RetrievalRequest) -> Any:
+        rows, turn = rows_of(answer), next(calls)
+        at = turn % len(rows) if rows else 0
+        return put_rows(
+            answer, [{**row, "score": 1.0 - place / 100} for place, row in enumerate(rows[at:] + rows[:at])]
+        )
+
+    return answering(sound, change)
+
+
+@fault("KP-315", fragment="other ids")
+def ids_by_hash(sound: Any) -> Any:
+    """The id is hash() of the text, which is another in each process."""
+    return with_each(sound, lambda row: {**row, "id": f"{hash(row['content']) & 0xFFFFFFFF:08x}"})
+
+
+@fault("KP-315", fragment="in another order")
+def order_of_a_set(sound: Any) -> Any:
+    """Results are gathered in a set, which lists them in another order in each process; the rank is the score."""
+
+    def change(answer: Any, _request: RetrievalRequest) -> Any:
+        rows = {row["id"]: row for row in rows_of(answer)}
+        names = list(dict.fromkeys({*rows}))
+        return put_rows(answer, [{**rows[name], "score": 1.0 - at / 100} for at, name in enumerate(names)])
+
+    return answering(sound, change)

@@ -1,0 +1,117 @@
+"""The same again, here and in another process: what cannot be asked, and what is not compared."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.checks import repeating
+from knowledge_conformance.elsewhere import ElsewhereError, Question
+from knowledge_conformance.engine import run_check
+from knowledge_conformance.ranking import Ranked
+from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.survey import Survey
+from knowledge_fakes.faults import FAULTS
+from knowledge_fakes.handbook import HandbookProvider, load_handbook
+
+TARGET = "knowledge_fakes.handbook:provider"
+
+
+def result(provider: Any, target: str | None = TARGET, check_id: str = "KP-315") -> CheckResult:
+    subject = Subject(
+        provider,
+        Settings(secrets=("ACME_KEY",)),
+        allowed=99,
+        announce=lambda _shown, _seconds: None,
+        surveyor=Survey(),
+        target=target,
+    )
+    return asyncio.run(run_check(BY_ID[check_id], subject))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
+    """What is asked of another process, which answers as the handbook does."""
+    questions: list[Question] = []
+
+    def answer(question: Question) -> list[Ranked]:
+        questions.append(question)
+        found = [load_handbook().search(request) for request in question.requests]
+        return [tuple((row["id"], row["score"]) for row in rows) for rows in found]
+
+    monkeypatch.setattr(repeating, "ask_elsewhere", answer)
+    return questions
+
+
+def test_it_asks_what_was_asked_here(asked: list[Question]) -> None:
+    """As the same owner, with the time for one call, and with the names of the secrets."""
+    found = result(HandbookProvider())
+    assert found.outcome is CheckOutcome.PASSED
+    (question,) = asked
+    assert (question.target, question.owner, question.secrets) == (TARGET, "conformance-owner", ("ACME_KEY",))
+    assert len(question.requests) == found.observations == 3
+    # Those of the other process count, too.
+    assert BY_ID["KP-315"].calls == 6
+
+
+def test_without_a_name_no_other_process_is_asked(asked: list[Question]) -> None:
+    """The half in this process is another check's."""
+    found = result(HandbookProvider(), target=None)
+    assert found.outcome is CheckOutcome.INAPPLICABLE
+    assert found.saw is not None
+    assert "module:obj" in found.saw
+    assert not asked
+    assert result(HandbookProvider(), target=None, check_id="KP-314").outcome is CheckOutcome.PASSED
+
+
+def test_what_does_not_hold_still_here_is_not_compared(asked: list[Question]) -> None:
+    """KP-314 says it once."""
+    provider = FAULTS["ids_by_a_counter"].wrap(HandbookProvider())
+    found = result(provider)
+    assert (found.outcome, found.saw) == (CheckOutcome.BLOCKED, "KP-314 has to hold first")
+    assert not asked
+
+
+def test_what_cannot_be_opened_twice_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that one process may open alone says nothing about order."""
+
+    def refuse(_question: Question) -> list[Ranked]:
+        raise ElsewhereError("the index is locked")
+
+    monkeypatch.setattr(repeating, "ask_elsewhere", refuse)
+    found = result(HandbookProvider())
+    assert found.outcome is CheckOutcome.INAPPLICABLE
+    assert found.saw == "another process could not ask the target: 'the index is locked'"
+
+
+def test_another_answer_there_is_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty one, too."""
+    monkeypatch.setattr(repeating, "ask_elsewhere", lambda question: [() for _ in question.requests])
+    found = result(HandbookProvider())
+    assert found.outcome is CheckOutcome.ADVISORY
+    assert found.saw == "other ids"
+
+
+def test_raising_the_second_time_is_not_the_same() -> None:
+    """What was answered once is answered again."""
+
+    class Once(HandbookProvider):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: set[str] = set()
+
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            name = request.model_dump_json()
+            if name in self.seen:
+                raise PermissionError("quota")
+            self.seen.add(name)
+            return await super().retrieve(request, context)
+
+    found = result(Once(), check_id="KP-314")
+    assert found.outcome is CheckOutcome.ADVISORY
+    assert found.saw is not None
+    assert "PermissionError" in found.saw
+    assert result(Once()).outcome is CheckOutcome.BLOCKED

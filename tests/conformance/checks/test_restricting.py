@@ -1,0 +1,229 @@
+"""Owners, bases, filters and claims: what is not configured, what is too little, and what a control is for."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.checks.filtering import contradicts
+from knowledge_conformance.engine import run_check
+from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.subject import Subject
+from knowledge_conformance.survey import Survey
+from knowledge_fakes.faults import FAULTS
+from knowledge_fakes.faults._expected import BASES, EVERYTHING, FILTERS, OWNERS
+from knowledge_fakes.handbook import HandbookProvider
+from knowledge_provider.errors import KnowledgeUnavailableError
+
+ASKED = ("KP-309", "KP-310", "KP-311", "KP-312", "KP-401", "KP-402", "KP-403", "KP-404", "KP-405", "KP-406")
+OWNERS_ASKED = ASKED[4:]
+INCONCLUSIVE = CheckOutcome.INCONCLUSIVE
+
+
+def result(check_id: str, settings: Mapping[str, Any], provider: Any = None) -> CheckResult:
+    """The check's result alone, over a fresh handbook unless another provider is given."""
+    subject = Subject(
+        HandbookProvider() if provider is None else provider,
+        Settings.model_validate(dict(settings)),
+        allowed=400,
+        announce=lambda _shown, _seconds: None,
+        surveyor=Survey(),
+    )
+    return asyncio.run(run_check(BY_ID[check_id], subject))
+
+
+def with_owners(**named: Any) -> dict[str, Any]:
+    return {"owners": {**OWNERS["owners"], **named}}
+
+
+@pytest.mark.parametrize("check_id", ASKED)
+def test_what_is_not_configured_does_not_apply(check_id: str) -> None:
+    """And the text says what to write into the settings."""
+    found = result(check_id, {})
+    assert found.outcome is CheckOutcome.INAPPLICABLE
+    assert found.saw is not None
+    assert "[" in found.saw
+
+
+@pytest.mark.parametrize("check_id", ASKED)
+def test_the_handbook_passes_with_all_of_it(check_id: str) -> None:
+    """With the settings that show each mistake."""
+    found = result(check_id, EVERYTHING)
+    assert found.outcome is CheckOutcome.PASSED
+    assert found.calls <= BY_ID[check_id].calls_allowed(Settings.model_validate(EVERYTHING)) + found_survey()
+
+
+def found_survey() -> int:
+    """The most calls of a survey, which each of these makes for itself."""
+    from knowledge_conformance.survey import SURVEY_CALLS
+
+    return SURVEY_CALLS
+
+
+@pytest.mark.parametrize("check_id", OWNERS_ASKED)
+def test_owners_who_do_not_get_their_own_prove_nothing(check_id: str) -> None:
+    """A provider that answers nobody keeps every secret, and a misspelt id is never reached."""
+    misspelt = with_owners(tomas={"query": "salary letter", "sees": ["notes-tomas#celery"]})
+    if check_id == "KP-406":
+        misspelt = with_owners(mara={"query": "dentist", "sees": ["notes-mara#artist"]})
+    assert result(check_id, misspelt).outcome is INCONCLUSIVE
+
+
+@pytest.mark.parametrize("check_id", OWNERS_ASKED)
+def test_one_owner_is_too_few(check_id: str) -> None:
+    """The hint asks for a second one."""
+    found = result(check_id, {"owners": {"mara": OWNERS["owners"]["mara"]}})
+    assert found.outcome is INCONCLUSIVE
+    assert found.hint is not None
+    assert "two owners" in found.hint
+
+
+def test_a_third_owner_is_asked_as_well() -> None:
+    """One who has nothing of its own may see nothing of the others' either."""
+    three = with_owners(lena={"query": "release policy", "never": ["release-handbook#approvals"]})
+    assert result("KP-401", with_owners(lena={"query": "dentist"})).outcome is CheckOutcome.PASSED
+    found = result("KP-401", three)
+    assert found.outcome is CheckOutcome.FAILED
+    assert found.saw == "the result 'release-handbook#approvals', which is another's, in an answer to the owner 'lena'"
+
+
+def refusing(error: Callable[[], BaseException], when: Callable[[Any, Any], bool]) -> Any:
+    class Refusing(HandbookProvider):
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            if when(request, context):
+                raise error()
+            return await super().retrieve(request, context)
+
+    return Refusing()
+
+
+def test_a_provider_that_refuses_every_impersonation_passes() -> None:
+    """Refused is as good as not reached; the control shows that it does not refuse everything."""
+    provider = refusing(lambda: ValueError("no"), lambda request, _: bool(request.filters or "wner" in request.query))
+    assert result("KP-402", OWNERS, provider).outcome is CheckOutcome.PASSED
+
+
+def test_calls_that_all_fail_at_once_prove_nothing() -> None:
+    """They reach nothing, and are no evidence."""
+
+    class Busy(HandbookProvider):
+        running = 0
+
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            self.running += 1
+            try:
+                for _ in range(20):
+                    await asyncio.sleep(0)
+                    if self.running > 1:
+                        raise KnowledgeUnavailableError("one at a time")
+                return await super().retrieve(request, context)
+            finally:
+                self.running -= 1
+
+    assert result("KP-405", OWNERS, Busy()).outcome is INCONCLUSIVE
+
+
+def test_a_base_that_finds_nothing_proves_nothing() -> None:
+    """Without documents of each base, nothing could be kept out."""
+    found = result(
+        "KP-309", {**BASES, "bases": {"engineering": ["release-handbook#approvals"], "people": ["holidays#no-such"]}}
+    )
+    assert found.outcome is INCONCLUSIVE
+    assert found.saw == "nothing that the settings place in 'people' came to any of 3 queries"
+
+
+def test_a_base_of_the_settings_that_is_refused_fails() -> None:
+    """The settings promise it, so one of the two is wrong."""
+    provider = refusing(lambda: KeyError("people"), lambda request, _: "people" in request.knowledge_base_ids)
+    found = result("KP-309", BASES, provider)
+    assert found.outcome is CheckOutcome.FAILED
+    assert found.saw is not None
+    assert "KeyError" in found.saw
+
+
+def test_one_base_has_nothing_to_keep_out() -> None:
+    """It passes when its own comes, and KP-310 asks for an unknown one."""
+    one = {**BASES, "bases": {"people": ["holidays#sick-leave"]}}
+    assert result("KP-309", one).outcome is CheckOutcome.PASSED
+    assert result("KP-310", one).outcome is CheckOutcome.PASSED
+
+
+def test_filters_that_are_named_and_not_claimed_are_open() -> None:
+    """Whether the settings or the description is wrong cannot be seen."""
+    provider = FAULTS["filters_without_a_claim"].wrap(HandbookProvider())
+    found = result("KP-312", FILTERS, provider)
+    assert found.outcome is INCONCLUSIVE
+    assert found.saw == "the settings name filters, and capabilities.filters is not claimed"
+
+
+def test_a_filter_that_selects_nothing_proves_nothing() -> None:
+    """Nor one that does not select what it should."""
+    nobody = {"query": "release policy", "filter": {"department": "nobody"}}
+    other = {"query": "release policy", "filter": {"department": "engineering"}, "selects": ["holidays#sick-leave"]}
+    for each in (nobody, other):
+        assert result("KP-312", {"filters": [each]}).outcome is INCONCLUSIVE
+
+
+def test_a_filter_language_is_asked_as_it_is() -> None:
+    """What cannot be read is compared by what it selects alone; no impossible value is made of it."""
+
+    class Ranges(HandbookProvider):
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            assert request.filters in ({}, {"revision": {"$gte": 7}})
+            answer = await super().retrieve(request.model_copy(update={"filters": {}}), context)
+            return [row for row in answer["results"] if not request.filters or row["metadata"]["revision"] >= 7]
+
+    expected = {
+        "query": "release policy",
+        "filter": {"revision": {"$gte": 7}},
+        "selects": ["release-handbook#approvals"],
+    }
+    assert result("KP-312", {"filters": [expected]}, Ranges()).outcome is CheckOutcome.PASSED
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "expected"),
+    [
+        ("people", "engineering", True),
+        ("people", "people", False),
+        ("People", "people", False),
+        ("people, engineering", "people", False),
+        (7, 8, True),
+        (7, 7.0, False),
+        (True, False, True),
+        (True, 1, False),
+        ("7", 7, False),
+        (None, "people", False),
+        (["people"], "engineering", False),
+    ],
+)
+def test_what_contradicts_a_filter(held: object, wanted: object, expected: bool) -> None:
+    """Another value of the same kind; of another kind nothing is known."""
+    assert contradicts(held, wanted) is expected
+
+
+def rows_without(*fields: str, **put: Any) -> Any:
+    class Reshaped(HandbookProvider):
+        def describe(self) -> Any:
+            return {**super().describe(), "capabilities": {}}
+
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            answer = await super().retrieve(request, context)
+            rows = ({name: value for name, value in row.items() if name not in fields} for row in answer["results"])
+            return [{**row, **put} for row in rows]
+
+    return Reshaped()
+
+
+def test_what_is_not_always_shown_needs_no_claim() -> None:
+    """Without scores and links, with one score for all, and with scores that rise, nothing has to be said."""
+    for provider in (rows_without("score", "source"), rows_without("source", score=1.0)):
+        assert result("KP-115", {}, provider).outcome is CheckOutcome.PASSED
+    for provider, name in ((rows_without("source"), "scores"), (rows_without("score"), "citations")):
+        found = result("KP-115", {}, provider)
+        assert found.outcome is CheckOutcome.ADVISORY
+        assert found.wanted is not None
+        assert name in found.wanted

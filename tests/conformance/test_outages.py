@@ -1,0 +1,159 @@
+"""Outages as values: what is injected, and what a recording says of the calls behind it."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from knowledge_conformance import outages
+from knowledge_conformance.network import Break, Call, Reply
+from knowledge_conformance.outages import Damage, Outage, Recording
+
+ROWS: dict[str, Any] = {"results": [{"id": "a", "content": "text", "score": 0.5, "ok": True}], "total": 1}
+JSON = {"content-type": "application/json"}
+
+
+def call(
+    url: str = "https://service.example/search", body: bytes | None = b"{}", headers: dict[str, str] | None = None
+) -> Call:
+    reply = None if body is None else Reply(200, JSON, body)
+    return Call("POST", url, headers or {}, heard=lambda: reply)
+
+
+def recording(*calls: Call) -> Recording:
+    return Recording(calls or (call(body=json.dumps(ROWS).encode()),), results=1)
+
+
+def replies(those: list[Outage]) -> list[Reply]:
+    return [each.fate for each in those if isinstance(each.fate, Reply)]
+
+
+def test_the_last_reply_with_a_body_is_the_answer() -> None:
+    """What comes before it are steps on the way; a notification has no body."""
+    found = recording(call(body=b'"token"'), call(body=b"[1]"), call(body=b""), call(body=None))
+    assert found.answer is not None
+    assert found.answer.body == b"[1]"
+    assert found.json == [1]
+
+
+def test_without_a_reply_there_is_no_answer() -> None:
+    """A stream that is never read to its end has none."""
+    assert recording(call(body=None)).answer is None
+    assert recording(call(body=None)).json is None
+    assert recording(call(body=b"<xml/>")).json is None
+
+
+def test_the_last_step_is_told_from_those_before() -> None:
+    """By its address, whatever the query."""
+    assert recording(call("https://a/embed"), call("https://a/search?q=1")).last_step == ("POST", "https://a/search")
+    assert recording(call("https://a/search?q=1"), call("https://a/search?q=2")).last_step is None
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "secret"),
+    [
+        ("https://a/", {"authorization": "Bearer sk-hunter2-9f3b"}, "sk-hunter2-9f3b"),
+        ("https://a/", {"authorization": "sk-hunter2-9f3b"}, "sk-hunter2-9f3b"),
+        ("https://a/", {"authorization": f"Basic {base64.b64encode(b'me:hunter2-9f3b').decode()}"}, "hunter2-9f3b"),
+        ("https://a/", {"x-api-key": "sk-hunter2-9f3b"}, "sk-hunter2-9f3b"),
+        ("https://a/?q=x&api_key=sk-hunter2-9f3b", {}, "sk-hunter2-9f3b"),
+    ],
+)
+def test_a_credential_is_found_where_it_is_named(url: str, headers: dict[str, str], secret: str) -> None:
+    """In a header or in the query; a scheme and a user name are none."""
+    assert list(recording(call(url, headers=headers)).credentials.values()) == [secret]
+
+
+@pytest.mark.parametrize(
+    "headers", [{"accept": "application/json"}, {"x-api-key": "short"}, {"authorization": "Basic %"}]
+)
+def test_what_is_no_credential_is_left_out(headers: dict[str, str]) -> None:
+    """So is one that would be found by chance."""
+    assert recording(call(headers=headers)).credentials == {}
+
+
+def test_the_issue_s_outages_are_all_there() -> None:
+    """Connection, silence, statuses and bodies."""
+    fates = [each.fate for each in [*outages.connection(), *outages.silence(recording())]]
+    assert {fate for fate in fates if isinstance(fate, Break)} == set(Break)
+    statuses = replies(outages.statuses("words"))
+    assert [reply.status for reply in statuses] == [401, 403, 404, 408, 429, 429, 500, 503]
+    assert [("retry-after" in reply.headers) for reply in statuses if reply.status == 429] == [False, True]
+    assert len(outages.bodies(recording(), "words")) == 5
+
+
+def test_every_outage_has_a_sentence_of_its_own() -> None:
+    """A report tells them apart by it."""
+    found = recording()
+    every = [
+        *outages.connection(),
+        outages.broken_off(found),
+        *outages.silence(found),
+        *outages.statuses("words"),
+        *outages.bodies(found, "words"),
+        *(copy.outage for copy in outages.damaged(found, seed=0, single=0)),
+    ]
+    assert len({each.said for each in every}) == len(every)
+
+
+def test_the_words_stand_where_a_service_has_words() -> None:
+    """In bodies and headers of statuses, and in a text where a list should be."""
+    assert all(
+        b"words" in reply.body and "words" in reply.headers.values() for reply in replies(outages.statuses("words"))
+    )
+    assert b"words" in replies(outages.bodies(recording(), "words"))[-1].body
+
+
+def test_bodies_are_made_of_the_recording() -> None:
+    """Half of it, and the same without its lists."""
+    empty, page, half, _, no_list = replies(outages.bodies(recording(), "words"))
+    assert empty.body == b""
+    assert page.headers["content-type"].startswith("text/html")
+    assert json.dumps(ROWS).encode().startswith(half.body)
+    assert half.body
+    assert json.loads(no_list.body) == {"results": "words", "total": 1}
+
+
+def test_without_a_recorded_answer_there_are_outages_all_the_same() -> None:
+    """Of JSON that the kit made up."""
+    nothing = recording(call(body=None))
+    assert replies(outages.bodies(nothing, "words"))[-1].body == b'{"results": "words"}'
+    assert outages.broken_off(nothing).partial
+    assert outages.damaged(nothing, seed=0, single=3) == []
+
+
+def test_a_copy_is_damaged_everywhere_or_in_one_place() -> None:
+    """And the recording stays as it is."""
+    copies = outages.damaged(recording(), seed=0, single=4)
+    bodies = [json.loads(reply.body) for reply in replies([copy.outage for copy in copies])]
+    assert bodies[0] == {"results": [{"id": None, "content": None, "score": 0.5, "ok": True}], "total": 1}
+    assert [copy.whole for copy in copies] == [True] * (len(copies) - 4) + [False] * 4
+    assert all(body != ROWS for body in bodies)
+    assert recording().json == ROWS
+
+
+def test_of_an_answer_without_results_no_copy_has_to_have_any() -> None:
+    """An empty list with something wrong beside it is an empty list."""
+    nothing = Recording(recording().calls, results=0)
+    assert not any(copy.whole for copy in outages.damaged(nothing, seed=0, single=0))
+
+
+def test_a_seed_makes_the_same_copies() -> None:
+    """In each run, and others for another seed."""
+    said = {seed: [copy.outage.said for copy in outages.damaged(recording(), seed=seed, single=6)] for seed in (0, 1)}
+    again = [copy.outage.said for copy in outages.damaged(recording(), seed=0, single=6)]
+    assert said[0] == again != said[1]
+
+
+def test_a_boolean_is_no_number() -> None:
+    """What a damage changes is what it names."""
+    changed = outages._changed(ROWS, Damage("a text for each number", outages._is_number, str))
+    assert changed == {"results": [{"id": "a", "content": "text", "score": "0.5", "ok": True}], "total": "1"}
+
+
+def test_what_a_service_repeats_is_in_every_planted_failure() -> None:
+    """In the body, as services do that refuse a key."""
+    planted = outages.planted({"x-api-key": "sk-hunter2"})
+    assert all(b"invalid x-api-key: sk-hunter2" in reply.body for reply in replies([*planted]))
+    assert len(planted) == len(replies([*planted])) == 4

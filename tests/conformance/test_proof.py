@@ -1,0 +1,89 @@
+"""What came of a fault: caught, missed, or not able to show, with a reason."""
+
+import pytest
+
+from knowledge_conformance.proof import Ending, Proof, Trial, grouped, settings_for, trial_of, untried
+from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.settings import Settings
+from knowledge_fakes.faults import FAULTS
+
+RISING = FAULTS["key_is_a_title"]
+
+
+def result(outcome: CheckOutcome, **texts: str) -> CheckResult:
+    return CheckResult(id=RISING.trips[0], outcome=outcome, **texts)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "errored", "kit-error", "advisory"])
+def test_a_check_that_does_not_hold_has_caught_it(outcome: str) -> None:
+    """A piece of advice, too: a SHOULD has faults of its own."""
+    trial = trial_of(RISING, result(CheckOutcome(outcome)))
+    assert trial == Trial(fault="key_is_a_title", check="KP-104", ending=Ending.CAUGHT)
+
+
+@pytest.mark.parametrize("outcome", ["inapplicable", "inconclusive", "blocked"])
+def test_a_check_that_could_not_look_says_what_it_needs(outcome: str) -> None:
+    """Its own words, and what to do about it."""
+    trial = trial_of(RISING, result(CheckOutcome(outcome), saw="no owners are named", hint="name two"))
+    assert (trial.ending, trial.reason) == (Ending.HIDDEN, "no owners are named; name two")
+
+
+def test_a_check_that_passes_has_missed_it() -> None:
+    """Which is what a proof is for."""
+    assert trial_of(RISING, result(CheckOutcome.PASSED)).ending is Ending.MISSED
+
+
+def test_a_check_that_does_not_hold_without_the_fault_proves_nothing() -> None:
+    """It would be red with it, too."""
+    trial = untried(RISING, CheckOutcome.FAILED)
+    assert trial is not None
+    assert (trial.ending, trial.reason) == (Ending.HIDDEN, "KP-104 does not hold without it")
+    assert untried(RISING, CheckOutcome.PASSED) is None
+    assert untried(RISING, CheckOutcome.INAPPLICABLE) is None
+
+
+def test_a_fault_is_given_more_examples_and_less_patience() -> None:
+    """Where the user's settings have less of the one or more of the other."""
+    given = settings_for(FAULTS["unescaped_quote"], Settings(queries=("a",), examples=5))
+    assert (given.examples, given.max_calls, given.queries) == (250, 1000, ("a",))
+    assert settings_for(FAULTS["unescaped_quote"], Settings(examples=300)).examples == 300
+    assert settings_for(FAULTS["busy_loop"], Settings()).timeout == 0.5
+    assert settings_for(FAULTS["busy_loop"], Settings(timeout=0.2)).timeout == 0.2
+
+
+def test_what_a_fault_needs_of_another_corpus_is_not_taken_over() -> None:
+    """The query that finds nothing in the embedded handbook may find something in the user's."""
+    fault = FAULTS["apology_in_spite_of_a_promise"]
+    assert "no_hit_query" in fault.settings
+    assert settings_for(fault, Settings()).no_hit_query is None
+
+
+def proof(*endings: Ending) -> Proof:
+    return Proof(
+        target="acme:provider",
+        trials=tuple(Trial(fault=f"f{n}", check="KP-104", ending=each) for n, each in enumerate(endings)),
+    )
+
+
+def test_the_sentence_counts() -> None:
+    """Hidden faults are not said to be injected."""
+    assert proof(Ending.CAUGHT, Ending.CAUGHT).sentence == "2 faults injected, 2 caught"
+    both = proof(Ending.CAUGHT, Ending.MISSED, Ending.HIDDEN, Ending.HIDDEN)
+    assert both.sentence == "2 faults injected, 1 caught, 1 missed, 2 cannot show here"
+
+
+def test_a_proof_holds_when_something_was_caught_and_nothing_missed() -> None:
+    """Nothing tried is no proof."""
+    assert proof(Ending.CAUGHT, Ending.HIDDEN).holds
+    assert not proof(Ending.CAUGHT, Ending.MISSED).holds
+    assert not proof(Ending.HIDDEN).holds
+    assert not proof().holds
+
+
+def test_faults_with_one_reason_are_one_group() -> None:
+    """In the order in which they come."""
+    trials = [
+        Trial(fault=name, check="KP-104", ending=Ending.HIDDEN, reason=reason)
+        for name, reason in (("a", "x"), ("b", "y"), ("c", "x"))
+    ]
+    assert list(grouped(trials)) == [("x", ["a", "c"]), ("y", ["b"])]

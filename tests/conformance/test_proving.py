@@ -1,0 +1,98 @@
+"""Faults put into a provider for real: in child processes by name, in this one where there is no name."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from doors import SOUND, lines, run_pytest
+
+from knowledge_conformance import cli
+from knowledge_conformance.proof import Ending
+from knowledge_conformance.proving import prove
+from knowledge_conformance.results import CheckOutcome
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.target import Target
+from knowledge_fakes.faults import FAULTS
+from knowledge_fakes.handbook import provider
+
+FEW: Mapping[str, CheckOutcome] = dict.fromkeys(["KP-104", "KP-304", "KP-506"], CheckOutcome.PASSED)
+
+
+def named(*checks: str) -> list[str]:
+    return [fault.name for fault in FAULTS.values() if fault.trips[0] in checks]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_each_fault_of_the_checks_that_were_run_is_tried(processes: int) -> None:
+    """In the catalogue's order, however many processes share them, and each is told as it begins."""
+    told: list[str] = []
+    proof = prove(SOUND, Settings(), FEW, processes=processes, tell=told.append)
+    assert [trial.fault for trial in proof.trials] == named(*FEW)
+    assert sorted(told) == sorted(named(*FEW))
+    assert {trial.ending for trial in proof.trials} == {Ending.CAUGHT}
+
+
+def test_a_lethal_fault_takes_a_child_process() -> None:
+    """And the next one gets another."""
+    lethal = {
+        fault.trips[0]: CheckOutcome.PASSED
+        for fault in FAULTS.values()
+        if fault.name in ("exits", "segmentation_fault")
+    }
+    proof = prove(SOUND, Settings(timeout=0.5), lethal)
+    assert {"exits", "segmentation_fault"} <= {trial.fault for trial in proof.ended(Ending.CAUGHT)}
+    assert proof.holds
+
+
+def test_a_provider_without_a_name_is_tried_in_this_process() -> None:
+    """But for what would take the process away, which is said."""
+    sound = {**FEW, FAULTS["segmentation_fault"].trips[0]: CheckOutcome.PASSED}
+    proof = prove(Target("<lambda>", provider, instance=False), Settings(), sound)
+    assert {trial.fault for trial in proof.ended(Ending.CAUGHT)} >= set(named(*FEW))
+    unprotected = next(trial for trial in proof.trials if trial.fault == "segmentation_fault")
+    assert unprotected.ending is Ending.HIDDEN
+    assert "name the target as module:obj" in str(unprotected.reason)
+
+
+def test_a_corpus_that_hides_a_fault_is_named_with_what_to_add() -> None:
+    """Nothing is promised to find nothing, so no apology can be seen."""
+    proof = prove(SOUND, Settings(), {"KP-306": CheckOutcome.INAPPLICABLE})
+    assert [(trial.fault, trial.ending) for trial in proof.trials] == [("apology_in_spite_of_a_promise", Ending.HIDDEN)]
+    assert "no-hit-query" in str(proof.trials[0].reason)
+    told = prove(SOUND, Settings(no_hit_query="zzqx nonsense 9731"), {"KP-306": CheckOutcome.PASSED})
+    assert told.holds
+
+
+def test_pytest_prints_the_proof_after_the_verdict(tmp_path: Path) -> None:
+    """Of the checks that were selected."""
+    done = run_pytest(tmp_path, f"--provider={SOUND}", "provider::KP-104", "--prove")
+    count = len(named("KP-104"))
+    assert lines(done.stdout, starting="proof") == [f"proof   {count} faults injected, {count} caught"]
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_provider_that_hides_a_fault_from_its_check_fails_the_run(tmp_path: Path) -> None:
+    """With the line that shows the fault at work."""
+    # What is put over it is undone again: no fault of the description's can show.
+    (tmp_path / "masked.py").write_text(
+        "from knowledge_fakes.handbook import HandbookProvider\n"
+        "from knowledge_fakes.faults import FAULTS\n"
+        "from dataclasses import replace\n"
+        "object.__setattr__(FAULTS['key_is_a_title'], 'wrap', lambda sound: sound)\n"
+        "provider = HandbookProvider\n"
+    )
+    done = run_pytest(tmp_path, "--provider=masked:provider", "provider::KP-104", "--prove")
+    assert done.returncode == 1
+    assert lines(done.stdout, starting="missed")[0].startswith("missed  key_is_a_title: KP-104 passed with it")
+    assert "pytest --provider=masked:provider+key_is_a_title provider::KP-104" in done.stdout
+
+
+def test_the_script_proves_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A provider that fails as it is proves nothing about the checks that do not hold."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("knowledge_conformance.proving.FAULTS", {"key_is_a_title": FAULTS["key_is_a_title"]})
+    assert cli.main(["run", f"{SOUND}+key_with_newline", "--prove"]) == 1
+    printed = capsys.readouterr().out
+    assert "hidden  key_is_a_title: KP-104 does not hold without it" in printed
