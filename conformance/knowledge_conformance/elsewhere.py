@@ -6,7 +6,6 @@ that nothing which the provider started outlives the question.
 
 import asyncio
 import contextlib
-import json
 import os
 import selectors
 import signal
@@ -16,6 +15,9 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+
+# Bound before there is a provider, which may replace them in their module.
+from json import dumps, loads
 from typing import Any, Final, NamedTuple
 
 from knowledge_conformance import calls
@@ -30,6 +32,7 @@ LOAD_SECONDS: Final = 20.0
 """How long the target may take to load there."""
 _CLOSE_SECONDS: Final = 1.0
 _ANSWER_BYTES_MAX: Final = 1 << 20
+_write, _read_bytes = os.write, os.read
 _SEEDS: Final = ("1", "2")
 
 
@@ -68,9 +71,9 @@ def ask_elsewhere(question: Question) -> list[Ranked]:
         "secrets": [*question.secrets],
         "requests": [request.model_dump(mode="json") for request in question.requests],
     }
-    answer = _answer_of(json.dumps(asked).encode() + b"\n", question.most)
+    answer = _answer_of(dumps(asked).encode() + b"\n", question.most)
     try:
-        said = json.loads(answer)
+        said = loads(answer)
         if "error" in said:
             raise ElsewhereError(str(said["error"]))
         rankings = [_read(each) for each in said["answers"]]
@@ -87,9 +90,26 @@ def _read(said: Any) -> Ranked:
 
 def _answer_of(asked: bytes, seconds: float) -> bytes:
     answers, answers_to = os.pipe()
+    try:
+        process = _started(answers_to)
+    except Exception as error:
+        os.close(answers)
+        raise ElsewhereError(f"no process can be started beside this one: {show_error(error)}") from error
+    finally:
+        os.close(answers_to)
+    try:
+        with contextlib.suppress(OSError):
+            _write(_stdin(process), asked)
+        return _read_line(answers, time.monotonic() + seconds)
+    finally:
+        os.close(answers)
+        _end(process)
+
+
+def _started(answers_to: int) -> "subprocess.Popen[bytes]":
     # A session of its own: it ends itself, with all that it started, when nobody waits for it any more.
     # -P: as the supervisor's child, whose path the question brings.
-    process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
         [sys.executable, "-P", "-m", "knowledge_conformance.elsewhere", str(answers_to)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -98,14 +118,6 @@ def _answer_of(asked: bytes, seconds: float) -> bytes:
         env=_environment(os.environ),
         start_new_session=True,
     )
-    os.close(answers_to)
-    try:
-        with contextlib.suppress(OSError):
-            os.write(_stdin(process), asked)
-        return _read_line(answers, time.monotonic() + seconds)
-    finally:
-        os.close(answers)
-        _end(process)
 
 
 def _stdin(process: "subprocess.Popen[bytes]") -> int:
@@ -127,7 +139,7 @@ def _read_line(descriptor: int, until: float) -> bytes:
         while not data.endswith(b"\n") and len(data) < _ANSWER_BYTES_MAX:
             if not selector.select(max(0.0, until - time.monotonic())):
                 raise ElsewhereError("there was no answer in time")
-            more = os.read(descriptor, 1 << 16)
+            more = _read_bytes(descriptor, 1 << 16)
             if not more:
                 break
             data += more
@@ -147,7 +159,7 @@ def main() -> None:
     """Answer the question on standard input to the descriptor that the command line names, then wait for its end."""
     answers_to = int(sys.argv[1])
     os.set_inheritable(answers_to, False)
-    asked = json.loads(sys.stdin.buffer.readline())
+    asked = loads(sys.stdin.buffer.readline())
     threading.Thread(target=_work, args=(asked, answers_to), daemon=True).start()
     # Provider code runs in the thread. Whoever asked holds this pipe: at its end nothing of the provider may go on.
     sys.stdin.buffer.read()
@@ -161,9 +173,9 @@ def _work(asked: dict[str, Any], answers_to: int) -> None:
         said: dict[str, Any] = {"answers": asyncio.run(_answers(asked))}
     except BaseException as error:  # a provider may raise anything, and who asked wants to hear of it
         said = {"error": str(error) if isinstance(error, ElsewhereError | TargetError) else show_error(error)}
-    line = json.dumps(said).encode() + b"\n"
+    line = dumps(said).encode() + b"\n"
     while line:
-        line = line[os.write(answers_to, line) :]
+        line = line[_write(answers_to, line) :]
     os.close(answers_to)
 
 
