@@ -85,7 +85,7 @@ CHAT_TEMPLATES: Final = (
 """Those of the families that most models in use are of."""
 
 _TURN_LINE: Final = re.compile(
-    r"^\W*(?:system|user|assistant|human|developer|instruction|response)\W*:", re.IGNORECASE | re.MULTILINE
+    r"^[\W_]*(?:system|user|assistant|human|developer|instruction|response)[\W_]*:", re.IGNORECASE | re.MULTILINE
 )
 
 

@@ -15,7 +15,6 @@ from knowledge_conformance.kinds import KINDS, KindName, kind_of
 from knowledge_conformance.markdown import markdown
 from knowledge_conformance.proof import Proof
 from knowledge_conformance.reading import UnreadableError, read_report
-from knowledge_conformance.render import visible
 from knowledge_conformance.replay import TokenError, settings_of
 from knowledge_conformance.report import Report, kit_version
 from knowledge_conformance.results import CheckOutcome
@@ -110,8 +109,8 @@ def _report(given: argparse.Namespace) -> int:
         print(markdown(reports), end="")
     elif not given.output:
         for report in reports:
-            print(f"knowledge {report.kind} {visible(report.target)}\n")
-            _print_report(report, None, verbose=given.verbose)
+            _refuse_unknown(report)
+            _print_all(report, None, verbose=given.verbose)
     return 0
 
 
@@ -189,13 +188,9 @@ def _run_one(kind: KindName, target: str, settings: Settings, only: Check | None
     begun: list[Run] = []
     with showing(lambda: progress(begun[0]) if begun else None):
         report = api.run_sync(target, settings, kind=kind, source=source, only=only, begun=begun.append)
-    print(f"knowledge {kind} {target}")
-    for check in failures(report):
-        print("\n" + "\n".join(failure_lines(check, target, settings)))
     if given.prove and kind == "provider":
         report = report.model_copy(update={"proof": _prove(report, settings)})
-    print()
-    _print_report(report, settings, verbose=given.verbose)
+    _print_all(report, settings, verbose=given.verbose)
     return report
 
 
@@ -207,10 +202,22 @@ def _prove(report: Report, settings: Settings) -> Proof:
         return prove(report.target, settings, {check.id: check.outcome for check in report.checks}, tell=tried.append)
 
 
-def _print_report(report: Report, settings: Settings | None, *, verbose: bool) -> None:
+def _print_all(report: Report, settings: Settings | None, *, verbose: bool) -> None:
+    print(f"knowledge {report.kind} {report.target}")
+    for check in failures(report):
+        print("\n" + "\n".join(failure_lines(check, report.target, settings)))
+    print()
     colours = coloured(sys.stdout)
     for line in summary_lines(report, settings, verbose=verbose):
         print(painted(line, colours=colours))
+
+
+def _refuse_unknown(report: Report) -> None:
+    unknown = [check.id for check in report.checks if check.id not in BY_ID]
+    if unknown:
+        raise UnreadableError(
+            f"{report.target}: this version of the kit has no check {unknown[0]}; a page shows it (-o)"
+        )
 
 
 def _write(paths: Iterable[Path], reports: Sequence[Report], option: str) -> None:

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Facet, Level
-from knowledge_conformance.kinds import KINDS
 from knowledge_conformance.render import show, visible
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.results import FAILING, CheckOutcome
@@ -86,9 +85,19 @@ def read_report(path: Path) -> Report:
     if len(data) > REPORT_BYTES_MAX:
         raise UnreadableError(f"{named}: is larger than {REPORT_BYTES_MAX >> 20} MiB, which no report is")
     try:
-        return Report.model_validate_json(data)
+        return Report.model_validate(_all_visible(Report.model_validate_json(data).model_dump()))
     except ValidationError as error:
         raise UnreadableError(f"{named}: is no report of this version of the kit: {_why(error)}") from None
+
+
+def _all_visible(value: Any) -> Any:
+    """The same with every text as one harmless line, as the kit writes it; whoever shows it need not think of that."""
+    if isinstance(value, str):
+        return visible(str(value))
+    if isinstance(value, dict):
+        # What was asked is data, of which nothing is shown.
+        return {key: each if key == "input" else _all_visible(each) for key, each in value.items()}
+    return [_all_visible(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _why(error: ValidationError) -> str:
@@ -160,8 +169,3 @@ def again(check: CheckReport, report: Report) -> str | None:
     which = f"--replay={check.replay}" if check.replay else f"{report.kind}::{check.id}"
     # Of a file that anybody wrote: what a reader copies does no more than it says.
     return shlex.join(["pytest", f"--{report.kind}={visible(report.target)}", visible(which)])
-
-
-def unlooked(report: Report) -> str:
-    """How many of the checks of its kind were run, in words."""
-    return f"{len(report.checks)} of {max(len(KINDS[report.kind].checks), len(report.checks))} checks were run"

@@ -98,7 +98,8 @@ def _head(result: OutcomeResult, room: int) -> str | None:
     fields = _provenance(result)
     head = _JSON(fields)
     # What a host has normalised is mostly so. The only colon that is no part of JSON is that behind "https".
-    if len(head) <= room and "\\" not in head and is_neutral(head, len(fields) + ("url" in fields)):
+    colons = len(fields) + fields.get("url", "").startswith(("https:", "http:"))
+    if len(head) <= room and "\\" not in head and is_neutral(head, colons):
         return head
     # Neutral before it is JSON, whose own quotes and colons are not the data's.
     clean = {name: neutral(short_text(value, _LIMITS[name])) for name, value in fields.items()}

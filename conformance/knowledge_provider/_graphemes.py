@@ -13,7 +13,9 @@ _TRAILING: Final = "\u0e33\u0eb3\uff9e\uff9f"
 _MODIFIERS: Final = range(0x1F3FB, 0x1F400)
 _TAGS: Final = range(0xE0020, 0xE0080)
 _REGIONAL: Final = range(0x1F1E6, 0x1F200)
-# Vowels and finals of Hangul that is written in parts.
+# Hangul that is written in parts: its leading consonants, what may follow one, and its vowels and finals.
+_LEADING: Final = (range(0x1100, 0x1160), range(0xA960, 0xA980))
+_AFTER_LEADING: Final = (*_LEADING, range(0xAC00, 0xD7A4))
 _JAMO: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
 _VIRAMA: Final = 9
 # Written before the number that they belong to, as the sign of an Arabic year.
@@ -42,8 +44,22 @@ def _holds_together(text: str, place: int) -> bool:
         return True
     if ord(after) in _REGIONAL:
         return _regional_before(text, place) % 2 == 1
+    if _is_in(before, _LEADING) and _is_in(after, _AFTER_LEADING):
+        return True
     # Indic conjuncts: a consonant after the sign that joins it to the one before.
-    return unicodedata.combining(before) == _VIRAMA and after.isalpha()
+    return after.isalpha() and _has_virama(text, place)
+
+
+def _has_virama(text: str, place: int) -> bool:
+    while place > 0 and _extends(text[place - 1]):
+        place -= 1
+        if unicodedata.combining(text[place]) == _VIRAMA:
+            return True
+    return False
+
+
+def _is_in(character: str, ranges: tuple[range, ...]) -> bool:
+    return any(ord(character) in each for each in ranges)
 
 
 def _extends(character: str) -> bool:
@@ -54,7 +70,7 @@ def _extends(character: str) -> bool:
         or character in _TRAILING
         or code in _MODIFIERS
         or code in _TAGS
-        or any(code in jamo for jamo in _JAMO)
+        or _is_in(character, _JAMO)
     )
 
 

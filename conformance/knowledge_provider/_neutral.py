@@ -67,10 +67,8 @@ _SPEAKERS: Final = (
     "|gpt4 correct user|gpt4 correct assistant|系统|用户|助手|人类|问|答"
 )
 # As a line's whole beginning, whatever decorates it; and in capitals anywhere, as Vicuna's template has them.
-_SPEAKER: Final = re.compile(rf"\W*(?:{_SPEAKERS})\W*", re.IGNORECASE)
-_LOUD_SPEAKER: Final = re.compile(r"(?:SYSTEM|USER|ASSISTANT|HUMAN|DEVELOPER)\W*\Z")
-# More than the longest of them with its decoration.
-_BEFORE_COLON: Final = 80
+_SPEAKER: Final = re.compile(rf"[\W_]*(?:{_SPEAKERS})[\W_]*", re.IGNORECASE)
+_LOUD_SPEAKER: Final = re.compile(r"(?:SYSTEM|USER|ASSISTANT|HUMAN|DEVELOPER)[\W_]*\Z")
 
 
 def neutral(text: str) -> str:
@@ -95,7 +93,7 @@ def is_neutral(text: str, colons: int) -> bool:
     May say False where it would. For many short texts at once, such as a line of JSON.
     """
     marks = "<" in text or "&" in text or "[" in text or "]" in text or text.count(":") != colons
-    return not (marks or "：" in text or "［" in text or is_unusual(text))
+    return not (marks or "\x7f" in text or "：" in text or "［" in text or is_unusual(text))
 
 
 def is_unusual(text: str) -> bool:
@@ -147,5 +145,6 @@ def _marked(parts: list[str], colon: str) -> str:
 
 
 def _ends_in_speaker(text: str) -> bool:
-    line = text[max(text.rfind("\n") + 1, len(text) - _BEFORE_COLON) :]
+    # Of what stands before one colon and behind another, so that all of a text is looked at once.
+    line = text[text.rfind("\n") + 1 :]
     return _SPEAKER.fullmatch(line) is not None or _LOUD_SPEAKER.search(line) is not None

@@ -216,7 +216,7 @@ def test_a_scope_is_frozen_and_strips() -> None:
     [
         (lambda: AccessScope(tenant_id=5), TypeError, "tenant_id must be a string"),  # type: ignore[arg-type]  # wrong
         (lambda: AccessScope(roles="admin"), TypeError, "roles must be several strings"),  # type: ignore[arg-type]  # wrong
-        (lambda: AccessScope(roles=[5]), TypeError, "roles must be several strings"),  # type: ignore[arg-type,list-item]  # wrong
+        (lambda: AccessScope(roles=[5]), TypeError, "roles must be several strings"),  # type: ignore[arg-type]  # wrong
         (lambda: AccessScope("strict"), ValueError, "mode must be one of permissive, "),  # type: ignore[arg-type]  # wrong
         (lambda: allows({}, None), TypeError, "scope must be an AccessScope"),  # type: ignore[arg-type]  # wrong
         (lambda: project_identity(ALICE, user_id=5), TypeError, "user_id must be"),  # type: ignore[arg-type]  # wrong

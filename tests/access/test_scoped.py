@@ -209,6 +209,20 @@ def test_the_scope_may_be_fixed_or_depend_on_the_context() -> None:
     assert [[result["id"] for result in results] for results in shown] == [["r0"], ["r1"], []]
 
 
+def test_a_model_cannot_ask_as_somebody_else() -> None:
+    """Field case 81, clause 11.5: whatever identity it writes into a tool's arguments."""
+    written = {
+        "query": "salary",
+        "user_id": "bob",
+        "owner_id": "bob",
+        "filters": {"user_id": "bob"},
+        "roles": ["admin"],
+    }
+    host = KnowledgeHost(ScopedProvider(ScriptedProvider([records("bob", "alice")])))
+    outcome = asyncio.run(host.call_tool({**written, "context": written}, ALICE))
+    assert [result.id for result in outcome.results] == ["r1"]
+
+
 @pytest.mark.parametrize(
     ("scope", "code"),
     [

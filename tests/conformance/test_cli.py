@@ -178,6 +178,7 @@ def test_a_report_is_printed_again(stored: Path, capsys: Capture) -> None:
     assert capsys.readouterr().out.startswith("## ✗ not conformant")
     assert cli.main(["report", "new.json"]) == 0
     printed = capsys.readouterr().out
+    assert "KP-304 failed: An answer has at most top_k results." in printed
     assert "KP-304  failed" in printed
     assert "  verdict not conformant" in printed
 
@@ -197,6 +198,7 @@ def test_what_is_worse_is_1(names: tuple[str, str], code: int, stored: Path, cap
         (["report", "old.json", "-o", "page.pdf"], "page.pdf: a report is written as what its name ends in"),
         (["report", "old.json", "-o", "/proc/nowhere/page.html"], "-o: cannot write /proc/nowhere/page.html: "),
         (["diff", "old.json", "host.json"], "one report is about a provider and one about a host"),
+        (["report", "newer.json"], "this version of the kit has no check KP-9999; a page shows it (-o)"),
         (["run", SOUND, "--report", "x"], "x: a report is written as what its name ends in"),
     ],
 )
@@ -205,6 +207,7 @@ def test_what_cannot_be_read_or_written_is_one_line_and_4(
 ) -> None:
     """And nothing else."""
     (stored / "bad.json").write_text("no")
+    (stored / "newer.json").write_text(sample().to_json().replace("KP-304", "KP-9999"))
     write_reports(stored / "host.json", [sample().model_copy(update={"kind": "host"})])
     assert cli.main(arguments) == 4
     printed = capsys.readouterr()

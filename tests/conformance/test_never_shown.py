@@ -44,6 +44,10 @@ def shown_in(text: str) -> Found | None:
     return found_in(f"{text}\n{html.unescape(text)}", {VARIABLE: VALUE})
 
 
+WRITTEN = ("report.json", "report.html", "report.md")
+REPORTS = tuple(f"--provider-report={name}" for name in WRITTEN)
+
+
 def settled(folder: Path) -> Path:
     (folder / "knowledge-conformance.toml").write_text(f'secrets = ["{VARIABLE}"]\n', encoding="utf-8")
     return folder
@@ -51,9 +55,9 @@ def settled(folder: Path) -> Path:
 
 def pytest_door(folder: Path, *arguments: str) -> Iterator[str]:
     """The terminal with all that it can say, JUnit and the report."""
-    door = ("-v", "-rA", "--showlocals", FEW, "--junitxml=junit.xml", "--provider-report=report.json")
+    door = ("-v", "-rA", "--showlocals", FEW, "--junitxml=junit.xml", *REPORTS)
     yield run_pytest(settled(folder), f"--provider={ALL}", *door, *arguments, **{VARIABLE: VALUE}).stdout
-    yield from ((folder / name).read_text(encoding="utf-8") for name in ("junit.xml", "report.json"))
+    yield from ((folder / name).read_text(encoding="utf-8") for name in ("junit.xml", *WRITTEN))
 
 
 def in_process(folder: Path) -> Iterator[str]:
@@ -62,10 +66,13 @@ def in_process(folder: Path) -> Iterator[str]:
 
 
 def console_script(folder: Path) -> Iterator[str]:
-    """knowledge-kit, with its report."""
-    command = [sys.executable, "-P", "-m", "knowledge_conformance.cli", "run", ALL, "--report", "report.json"]
-    yield run(settled(folder), command, **{VARIABLE: VALUE}).stdout
-    yield (folder / "report.json").read_text(encoding="utf-8")
+    """knowledge-kit, with its reports, and what it makes of one later, when it is not told the key."""
+    kit = [sys.executable, "-P", "-m", "knowledge_conformance.cli"]
+    reports = [part for name in WRITTEN for part in ("--report", name)]
+    yield run(settled(folder), [*kit, "run", ALL, *reports], **{VARIABLE: VALUE}).stdout
+    yield from ((folder / name).read_text(encoding="utf-8") for name in WRITTEN)
+    for later in (["report", "report.json", "-v"], ["report", "report.json", "--markdown"]):
+        yield run(folder, [*kit, *later]).stdout
 
 
 def files_of_tests(folder: Path) -> Iterator[str]:

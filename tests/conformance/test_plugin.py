@@ -75,7 +75,9 @@ def test_junit_says_what_to_do_about_a_failure(spread: tuple[str, ...], folder: 
     """Its hint and its fingerprint, by which it is known again; also where other processes ran the checks."""
     target = "knowledge_fakes.faulty:duplicate_ids"
     selected = ("provider::KP-506", "provider::KP-504")
-    run_pytest(folder, *spread, f"--provider={target}", FEW, *selected, "--junitxml=bad.xml", "--provider-report=b.json")
+    run_pytest(
+        folder, *spread, f"--provider={target}", FEW, *selected, "--junitxml=bad.xml", "--provider-report=b.json"
+    )
     failed = next(t for t in ET.parse(folder / "bad.xml").getroot().iter("testcase") if t.get("name") == "KP-506")
     found = {item.get("name"): item.get("value") for item in failed.iter("property")}
     check = next(c for c in Report.model_validate_json((folder / "b.json").read_text()).checks if c.id == "KP-506")

@@ -79,6 +79,16 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_report(tmp_path / "report.json") == report
 
 
+def test_nothing_in_a_file_moves_the_terminal(tmp_path: Path) -> None:
+    """It may be written by anybody; what was asked is data, and stays as it is."""
+    given = {"request": {"query": "a\nb"}}
+    bad = sample({"KP-304": CheckOutcome.FAILED}, saw="\x1b[2J\u202e", input=given, target="x:\x07")
+    (tmp_path / "report.json").write_text(bad.to_json(), encoding="utf-8")
+    report = read_report(tmp_path / "report.json")
+    failed = to_look_at(report)[0]
+    assert (report.target, failed.saw, failed.input) == ("x:\\x07", "\\x1b[2J\\u202e", given)
+
+
 BAD = {
     b"": "Invalid JSON",
     b"[]": "should be an object",
