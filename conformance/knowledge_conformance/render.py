@@ -183,7 +183,7 @@ def _quoted(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """``text`` on one line, with what no reader would see, or what would reorder the line, as escapes; nothing hidden."""
+    """``text`` on one line, with what no reader would see, or would reorder the line, as escapes; nothing hidden."""
     return "".join(c if c.isprintable() and not _UNSEEN.match(c) else _code(c) for c in text)
 
 

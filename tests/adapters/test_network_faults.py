@@ -82,7 +82,8 @@ def test_mcp_over_http(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["langchain_subjects:keyword_retriever", "llama_index_subjects:synchronous", "haystack_subjects:synchronous"]
+    "target",
+    ["langchain_subjects:keyword_retriever", "llama_index_subjects:synchronous", "haystack_subjects:synchronous"],
 )
 def test_an_adapter_without_a_network_says_so(target: str) -> None:
     """What stands over a store in this process has nothing that could be cut."""
