@@ -102,7 +102,7 @@ class LlamaIndexProvider:
         found = await (self._threads.run(signal, own.retrieve, query) if self._in_thread else own.aretrieve(query))
         nodes = adapting.records_of(found, "LlamaIndex")
         # Clause 3.2: nothing is near a vector of zeros. Clause 5.10: nor a broken one, so the query's has to show it.
-        model = nodes and all(str(it.score) == "nan" for it in nodes) and getattr(own, "_embed_model", None)
+        model: Any = nodes and all(str(it.score) == "nan" for it in nodes) and getattr(own, "_embed_model", None)
         return [] if model and {*await self._threads.run(signal, model.get_query_embedding, query)} == {0} else nodes
 
     def _results(self, nodes: Collection[Any], wanted: list[Any]) -> Iterator[RetrievalResult | None]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 from uuid import uuid4
 
 from haystack import Document, GeneratedAnswer, Pipeline, component
@@ -20,7 +20,7 @@ from haystack.utils.filters import document_matches_filter
 
 from knowledge_fakes.handbook import load_handbook
 from knowledge_fakes.search import search
-from knowledge_fakes.vendors.service_error import ServiceError
+from knowledge_fakes.vendors._scripted import FAILURES, always, raising
 
 Hits = list[Document]
 Answerer = Callable[[Hits, str], Any]
@@ -175,22 +175,6 @@ def _first(**fields: Any) -> Answerer:
     return lambda hits, _: {"documents": [replace(hits[0], **fields), *hits[1:]]}
 
 
-def _always(answer: Any) -> Answerer:
-    return lambda _hits, _key: answer
-
-
-def _raising(make: Callable[[str], BaseException]) -> Answerer:
-    def answer(_: Hits, key: str) -> NoReturn:
-        raise make(key)
-
-    return answer
-
-
-def _refusal(status: int, words: str, **headers: str) -> Answerer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return _raising(lambda key: ServiceError(f"{words} {key}", status, named))
-
-
 def _in_numpy(document: Document) -> Document:
     # What scale_score=True and some stores give.
     import numpy
@@ -217,7 +201,7 @@ ANSWERS: Final[Mapping[str, Answerer]] = MappingProxyType(
     {
         # As it should be.
         "sound": _each(lambda hit: hit),
-        "nothing": _always({"documents": []}),
+        "nothing": always({"documents": []}),
         # What Haystack allows.
         "no score": _each(lambda hit: replace(hit, score=None)),
         "first without score": _first(score=None),
@@ -238,27 +222,19 @@ ANSWERS: Final[Mapping[str, Answerer]] = MappingProxyType(
         # Answers that are none.
         "blobs": _each(_blob),
         "no text": _each(lambda hit: replace(hit, content="")),
-        "none": _always(None),
-        "no outputs": _always({}),
-        "no documents": _always({"documents": None}),
+        "none": always(None),
+        "no outputs": always({}),
+        "no documents": always({"documents": None}),
         "another output": lambda hits, _: {"results": hits},
         "a list": lambda hits, _: hits,
         "dictionaries": _each(lambda hit: hit.to_dict()),
         "answers": _each(lambda hit: GeneratedAnswer(data="yes", query="?", documents=[hit])),
-        "text": _always({"documents": "The service is down for maintenance."}),
+        "text": always({"documents": "The service is down for maintenance."}),
         # Refusals and failures, as clients of remote stores and models raise them.
-        "unauthorized": _refusal(401, "Incorrect API key provided:"),
-        "forbidden": _refusal(403, "This key may not read the collection:"),
-        "rate limited": _refusal(429, "Rate limit reached for", retry_after="7"),
-        "server error": _refusal(500, "The server had an error."),
-        "unavailable": _refusal(503, "The engine is overloaded."),
-        "refused": _raising(lambda key: ConnectionRefusedError(f"no connection to https://{key}@db.internal")),
-        "time-out": _raising(lambda key: TimeoutError(f"no answer to {key} within 5 s")),
-        "bug": _raising(lambda key: RuntimeError(f"unexpected {key}")),
-        "wrong filter": _raising(lambda key: ValueError(f"cannot read {key}")),
-        "stop": _raising(StopIteration),
+        **FAILURES,
+        "wrong filter": raising(lambda key: ValueError(f"cannot read {key}")),
         # Time.
-        "held": _always(_HELD),
+        "held": always(_HELD),
     }
 )
 """Every way to answer, by its name. Refusals and failures repeat the API key in their words."""

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 from uuid import uuid4
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -19,7 +19,7 @@ from pydantic import Field, PrivateAttr
 
 from knowledge_fakes.handbook import load_handbook
 from knowledge_fakes.search import search
-from knowledge_fakes.vendors.service_error import ServiceError
+from knowledge_fakes.vendors._scripted import FAILURES, always, raising
 
 Hits = list[Document]
 Answerer = Callable[[Hits, str], Any]
@@ -128,22 +128,6 @@ def _with(**fields: Any) -> Answerer:
     return _each(lambda hit: hit.model_copy(update=fields))
 
 
-def _always(answer: Any) -> Answerer:
-    return lambda _hits, _key: answer
-
-
-def _raising(make: Callable[[str], BaseException]) -> Answerer:
-    def answer(_: Hits, key: str) -> NoReturn:
-        raise make(key)
-
-    return answer
-
-
-def _refusal(status: int, words: str, **headers: str) -> Answerer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return _raising(lambda key: ServiceError(f"{words} {key}", status, named))
-
-
 def _id_in_metadata(hit: Document) -> Document:
     # As langchain-qdrant gives it.
     return hit.model_copy(update={"id": None, "metadata": {**hit.metadata, "_id": hit.id}})
@@ -159,7 +143,7 @@ ANSWERS: Final[Mapping[str, Answerer]] = MappingProxyType(
     {
         # As it should be.
         "sound": lambda hits, _: hits,
-        "nothing": _always([]),
+        "nothing": always([]),
         # What LangChain allows.
         "no id": _with(id=None),
         "id in the metadata": _each(_id_in_metadata),
@@ -172,22 +156,14 @@ ANSWERS: Final[Mapping[str, Answerer]] = MappingProxyType(
         "more than asked for": lambda _hits, _key: handbook_documents(),
         # Answers that are none.
         "no text": _with(page_content=""),
-        "none": _always(None),
+        "none": always(None),
         "dictionaries": _each(lambda hit: hit.model_dump()),
-        "text": _always("The service is down for maintenance."),
+        "text": always("The service is down for maintenance."),
         # Refusals and failures, as clients of remote stores and models raise them.
-        "unauthorized": _refusal(401, "Incorrect API key provided:"),
-        "forbidden": _refusal(403, "This key may not read the collection:"),
-        "rate limited": _refusal(429, "Rate limit reached for", retry_after="7"),
-        "server error": _refusal(500, "The server had an error."),
-        "unavailable": _refusal(503, "The engine is overloaded."),
-        "refused": _raising(lambda key: ConnectionRefusedError(f"no connection to https://{key}@db.internal")),
-        "time-out": _raising(lambda key: TimeoutError(f"no answer to {key} within 5 s")),
-        "bug": _raising(lambda key: RuntimeError(f"unexpected {key}")),
-        "wrong argument": _raising(lambda key: ValueError(f"cannot read {key}")),
-        "stop": _raising(StopIteration),
+        **FAILURES,
+        "wrong argument": raising(lambda key: ValueError(f"cannot read {key}")),
         # Time.
-        "held": _always(_HELD),
+        "held": always(_HELD),
     }
 )
 """Every way to answer, by its name. Refusals and failures repeat the API key in their words."""

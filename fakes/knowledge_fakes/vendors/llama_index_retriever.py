@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 from uuid import uuid4
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -28,7 +28,7 @@ from llama_index.core.schema import (
 
 from knowledge_fakes.handbook import load_handbook
 from knowledge_fakes.search import search
-from knowledge_fakes.vendors.service_error import ServiceError
+from knowledge_fakes.vendors._scripted import FAILURES, always, raising
 
 Hits = list[NodeWithScore]
 Answerer = Callable[[Hits, str], Any]
@@ -128,22 +128,6 @@ def _with_nodes(make: Callable[[BaseNode], Any]) -> Answerer:
     return lambda hits, _: [_scored(make(hit.node), hit.score) for hit in hits]
 
 
-def _always(answer: Any) -> Answerer:
-    return lambda _hits, _key: answer
-
-
-def _raising(make: Callable[[str], BaseException]) -> Answerer:
-    def answer(_: Hits, key: str) -> NoReturn:
-        raise make(key)
-
-    return answer
-
-
-def _refusal(status: int, words: str, **headers: str) -> Answerer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return _raising(lambda key: ServiceError(f"{words} {key}", status, named))
-
-
 def _scored(node: Any, score: float | None) -> NodeWithScore:
     return NodeWithScore(node=node, score=score)
 
@@ -175,7 +159,7 @@ ANSWERS: Final[Mapping[str, Answerer]] = MappingProxyType(
     {
         # As it should be.
         "sound": lambda hits, _: hits,
-        "nothing": _always([]),
+        "nothing": always([]),
         # What LlamaIndex allows.
         "no score": _with_scores(lambda _: None),
         "first without score": lambda hits, _: [_scored(hits[0].node, None), *hits[1:]],
@@ -198,23 +182,15 @@ ANSWERS: Final[Mapping[str, Answerer]] = MappingProxyType(
         "no text": _with_nodes(lambda node: _text(node, text="")),
         "images": _with_nodes(lambda node: ImageNode(id_=node.node_id, image_url="https://example.org/a.png")),
         "broken record": _broken_record,
-        "none": _always(None),
+        "none": always(None),
         "dictionaries": lambda hits, _: [hit.model_dump() for hit in hits],
         "nodes without a score's place": lambda hits, _: [hit.node for hit in hits],
-        "text": _always("The service is down for maintenance."),
+        "text": always("The service is down for maintenance."),
         # Refusals and failures, as clients of remote stores and models raise them.
-        "unauthorized": _refusal(401, "Incorrect API key provided:"),
-        "forbidden": _refusal(403, "This key may not read the collection:"),
-        "rate limited": _refusal(429, "Rate limit reached for", retry_after="7"),
-        "server error": _refusal(500, "The server had an error."),
-        "unavailable": _refusal(503, "The engine is overloaded."),
-        "refused": _raising(lambda key: ConnectionRefusedError(f"no connection to https://{key}@db.internal")),
-        "time-out": _raising(lambda key: TimeoutError(f"no answer to {key} within 5 s")),
-        "bug": _raising(lambda key: RuntimeError(f"unexpected {key}")),
-        "wrong argument": _raising(lambda key: ValueError(f"cannot read {key}")),
-        "stop": _raising(StopIteration),
+        **FAILURES,
+        "wrong argument": raising(lambda key: ValueError(f"cannot read {key}")),
         # Time.
-        "held": _always(_HELD),
+        "held": always(_HELD),
     }
 )
 """Every way to answer, by its name. Refusals and failures repeat the API key in their words."""
