@@ -41,6 +41,8 @@ class Proof(BaseModel):
 
     target: str
     trials: tuple[Trial, ...]
+    void: str | None = None
+    """Why nothing is proved: the provider without a fault does not answer after all trials, so it may be dead."""
 
     def ended(self, ending: Ending) -> list[Trial]:
         """The trials that ended so."""
@@ -48,12 +50,14 @@ class Proof(BaseModel):
 
     @property
     def holds(self) -> bool:
-        """Whether something was caught and nothing missed."""
-        return bool(self.ended(Ending.CAUGHT)) and not self.ended(Ending.MISSED)
+        """Whether something was caught, nothing missed, and the provider without a fault still answered at the end."""
+        return bool(self.ended(Ending.CAUGHT)) and not self.ended(Ending.MISSED) and self.void is None
 
     @property
     def sentence(self) -> str:
         """How many were injected and caught, on one line."""
+        if self.void is not None:
+            return f"nothing: without a fault the provider does not answer any more: {self.void}"
         hidden, missed = len(self.ended(Ending.HIDDEN)), len(self.ended(Ending.MISSED))
         injected = len(self.trials) - hidden
         parts = [f"{injected} faults injected", f"{injected - missed} caught"]
@@ -62,6 +66,7 @@ class Proof(BaseModel):
 
 
 _TRIPPED: Final = BROKEN | {CheckOutcome.ADVISORY}
+_CAUGHT: Final = _TRIPPED - {CheckOutcome.KIT_ERROR}
 _EXPLAINED: Final = {CheckOutcome.INAPPLICABLE, CheckOutcome.INCONCLUSIVE, CheckOutcome.BLOCKED}
 # What a fault needs of any run; the rest of its settings speaks of the provider that it was written over.
 _OF_ANY_RUN: Final = ("examples", "max_calls")
@@ -84,14 +89,18 @@ def untried(fault: Fault, sound: CheckOutcome) -> Trial | None:
     return Trial(fault=fault.name, check=check, ending=Ending.HIDDEN, reason=f"{check} does not hold without it")
 
 
-def trial_of(fault: Fault, result: CheckResult) -> Trial:
-    """What the result of the check that is to catch it says of a fault."""
-    if result.outcome in _TRIPPED:
+def trial_of(fault: Fault, result: CheckResult, sound: CheckOutcome) -> Trial:
+    """What the result of the check that is to catch it says of a fault; ``sound`` is how it ended without the fault.
+
+    Only where that check could not look without the fault either does it excuse itself.
+    """
+    if result.outcome in _CAUGHT:
         return Trial(fault=fault.name, check=result.id, ending=Ending.CAUGHT)
-    if result.outcome in _EXPLAINED:
-        reason = "; ".join(filter(None, (result.saw, result.hint)))
-        return Trial(fault=fault.name, check=result.id, ending=Ending.HIDDEN, reason=reason)
-    return Trial(fault=fault.name, check=result.id, ending=Ending.MISSED, reason=f"{result.id} passed with it")
+    said = "; ".join(filter(None, (result.saw, result.hint)))
+    if result.outcome in _EXPLAINED and sound in _EXPLAINED:
+        return Trial(fault=fault.name, check=result.id, ending=Ending.HIDDEN, reason=said)
+    how = f"{result.id} {result.outcome} with it" if not said else f"{result.id} {result.outcome} with it: {said}"
+    return Trial(fault=fault.name, check=result.id, ending=Ending.MISSED, reason=how)
 
 
 def grouped(trials: Iterable[Trial]) -> Iterator[tuple[str, list[str]]]:

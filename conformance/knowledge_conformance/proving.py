@@ -24,6 +24,7 @@ WAITING_AT_ONCE: Final = 8
 
 Tell = Callable[[str], None]
 _Queue = SimpleQueue[Fault]
+_Sound = Mapping[str, CheckOutcome]
 
 
 def prove(
@@ -44,24 +45,43 @@ def prove(
     known = {fault.name: trial for fault in faults if (trial := untried(fault, sound[fault.trips[0]]))}
     rest = [fault for fault in faults if fault.name not in known]
     tried = (
-        _by_name(target, settings, rest, processes, tell) if isinstance(target, str) else _here(target, settings, rest)
+        _by_name(target, settings, rest, sound, processes, tell)
+        if isinstance(target, str)
+        else _here(target, settings, rest, sound)
     )
     found = {**known, **{trial.fault: trial for trial in tried}}
     name = target if isinstance(target, str) else target.name
-    return Proof(target=name, trials=tuple(found[fault.name] for fault in faults))
+    return Proof(target=name, trials=tuple(found[fault.name] for fault in faults), void=_control(target, settings))
 
 
-def _by_name(target: str, settings: Settings, faults: Iterable[Fault], processes: int, tell: Tell) -> list[Trial]:
+def _control(target: str | Target, settings: Settings) -> str | None:
+    """Why the provider without any fault does not answer, or None when it does: a dead one looks like any fault."""
+    check = BY_ID["KP-301"]
+    runner = Supervisor(target, settings) if isinstance(target, str) else InProcess(target, settings)
+    try:
+        runner.open()
+        result = runner.run(check, settings.max_calls)
+    except TargetError as error:
+        return str(error)
+    finally:
+        runner.kill()
+    answered = (CheckOutcome.PASSED, CheckOutcome.INCONCLUSIVE)
+    return None if result.outcome in answered else f"{check.id} {result.outcome}: {result.saw}"
+
+
+def _by_name(
+    target: str, settings: Settings, faults: Iterable[Fault], sound: _Sound, processes: int, tell: Tell
+) -> list[Trial]:
     quick, waiting = _Queue(), _Queue()
     for fault in faults:
         (waiting if fault.lethal or fault.waits else quick).put(fault)
     with ThreadPoolExecutor(processes + WAITING_AT_ONCE) as pool:
         queues = [waiting] * WAITING_AT_ONCE + [quick] * processes
-        working = [pool.submit(_work, target, settings, queue, tell) for queue in queues]
+        working = [pool.submit(_work, target, settings, queue, sound, tell) for queue in queues]
         return [trial for each in working for trial in each.result()]
 
 
-def _work(target: str, settings: Settings, waiting: _Queue, tell: Tell) -> list[Trial]:
+def _work(target: str, settings: Settings, waiting: _Queue, sound: _Sound, tell: Tell) -> list[Trial]:
     """One child process, and another after each that a fault took, until no fault waits."""
     trials = []
     supervisor = Supervisor(target, settings)
@@ -70,25 +90,25 @@ def _work(target: str, settings: Settings, waiting: _Queue, tell: Tell) -> list[
             while True:
                 fault = waiting.get_nowait()
                 tell(fault.name)
-                trials.append(_tried(supervisor, target, settings, fault))
+                trials.append(_tried(supervisor, target, settings, fault, sound))
     finally:
         supervisor.kill()
     return trials
 
 
-def _tried(supervisor: Supervisor, target: str, settings: Settings, fault: Fault) -> Trial:
+def _tried(supervisor: Supervisor, target: str, settings: Settings, fault: Fault, sound: _Sound) -> Trial:
     check, given = BY_ID[fault.trips[0]], settings_for(fault, settings)
     try:
         supervisor.turn_to(f"{target}+{fault.name}", given)
-        return trial_of(fault, supervisor.run(check, given.max_calls))
+        return trial_of(fault, supervisor.run(check, given.max_calls), sound[check.id])
     except TargetError as error:
         # A fault that ends what opens the provider is one that a run meets at its very beginning.
         return Trial(fault=fault.name, check=check.id, ending=Ending.CAUGHT, reason=str(error))
 
 
-def _here(target: Target, settings: Settings, faults: Iterable[Fault]) -> Iterable[Trial]:
+def _here(target: Target, settings: Settings, faults: Iterable[Fault], sound: _Sound) -> Iterable[Trial]:
     for fault in faults:
-        yield _unprotected(fault) if fault.lethal else _tried_here(target, settings, fault)
+        yield _unprotected(fault) if fault.lethal else _tried_here(target, settings, fault, sound)
 
 
 def _unprotected(fault: Fault) -> Trial:
@@ -96,15 +116,15 @@ def _unprotected(fault: Fault) -> Trial:
     return Trial(fault=fault.name, check=fault.trips[0], ending=Ending.HIDDEN, reason=reason)
 
 
-def _tried_here(target: Target, settings: Settings, fault: Fault) -> Trial:
+def _tried_here(target: Target, settings: Settings, fault: Fault, sound: _Sound) -> Trial:
     check, given = BY_ID[fault.trips[0]], settings_for(fault, settings)
     runner = InProcess(replace(target, wrap=fault.wrap), given)
     try:
         runner.open()
-        return trial_of(fault, runner.run(check, given.max_calls))
+        return trial_of(fault, runner.run(check, given.max_calls), sound[check.id])
     except TargetError as error:
         result = CheckResult(id=check.id, outcome=CheckOutcome.ERRORED, saw=str(error))
-        return trial_of(fault, result)
+        return trial_of(fault, result, sound[check.id])
     finally:
         runner.close(given.max_calls)
         runner.kill()

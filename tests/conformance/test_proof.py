@@ -14,23 +14,31 @@ def result(outcome: CheckOutcome, **texts: str) -> CheckResult:
     return CheckResult(id=RISING.trips[0], outcome=outcome, **texts)
 
 
-@pytest.mark.parametrize("outcome", ["failed", "errored", "kit-error", "advisory"])
+@pytest.mark.parametrize("outcome", ["failed", "errored", "advisory"])
 def test_a_check_that_does_not_hold_has_caught_it(outcome: str) -> None:
     """A piece of advice, too: a SHOULD has faults of its own."""
-    trial = trial_of(RISING, result(CheckOutcome(outcome)))
+    trial = trial_of(RISING, result(CheckOutcome(outcome)), CheckOutcome.PASSED)
     assert trial == Trial(fault="key_is_a_title", check="KP-104", ending=Ending.CAUGHT)
 
 
 @pytest.mark.parametrize("outcome", ["inapplicable", "inconclusive", "blocked"])
 def test_a_check_that_could_not_look_says_what_it_needs(outcome: str) -> None:
     """Its own words, and what to do about it."""
-    trial = trial_of(RISING, result(CheckOutcome(outcome), saw="no owners are named", hint="name two"))
+    found = result(CheckOutcome(outcome), saw="no owners are named", hint="name two")
+    trial = trial_of(RISING, found, CheckOutcome.INAPPLICABLE)
     assert (trial.ending, trial.reason) == (Ending.HIDDEN, "no owners are named; name two")
 
 
 def test_a_check_that_passes_has_missed_it() -> None:
     """Which is what a proof is for."""
-    assert trial_of(RISING, result(CheckOutcome.PASSED)).ending is Ending.MISSED
+    assert trial_of(RISING, result(CheckOutcome.PASSED), CheckOutcome.PASSED).ending is Ending.MISSED
+
+
+@pytest.mark.parametrize("outcome", ["inapplicable", "inconclusive", "blocked", "kit-error"])
+def test_a_check_that_could_look_without_the_fault_has_no_excuse(outcome: str) -> None:
+    """A fault that hides itself, a budget that ran out and a fault of the kit's are no catch."""
+    trial = trial_of(RISING, result(CheckOutcome(outcome), saw="no results"), CheckOutcome.PASSED)
+    assert (trial.ending, trial.reason) == (Ending.MISSED, f"KP-104 {outcome} with it: no results")
 
 
 def test_a_check_that_does_not_hold_without_the_fault_proves_nothing() -> None:
@@ -87,3 +95,10 @@ def test_faults_with_one_reason_are_one_group() -> None:
         for name, reason in (("a", "x"), ("b", "y"), ("c", "x"))
     ]
     assert list(grouped(trials)) == [("x", ["a", "c"]), ("y", ["b"])]
+
+
+def test_a_dead_provider_proves_nothing() -> None:
+    """Whatever was put into it before."""
+    dead = proof(Ending.CAUGHT).model_copy(update={"void": "KP-301 errored: raised ConnectionError"})
+    assert not dead.holds
+    assert dead.sentence.startswith("nothing: without a fault the provider does not answer any more: KP-301 errored")

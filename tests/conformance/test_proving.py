@@ -96,3 +96,15 @@ def test_the_script_proves_too(
     assert cli.main(["run", f"{SOUND}+key_with_newline", "--prove"]) == 1
     printed = capsys.readouterr().out
     assert "hidden  key_is_a_title: KP-104 does not hold without it" in printed
+
+
+def test_a_provider_that_cannot_be_opened_any_more_voids_the_proof() -> None:
+    """Every fault would seem to be caught."""
+
+    def down() -> object:
+        raise ConnectionError("the back end is down now")
+
+    proof = prove(Target("<down>", down, instance=False), Settings(), {"KP-104": CheckOutcome.PASSED})
+    assert proof.void is not None
+    assert "ConnectionError" in proof.void
+    assert not proof.holds
