@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-_OF_THE_FAULTS: Final = "TARNBROOK_API_KEY"
 _values: Final[dict[str, str]] = {}
 
 
@@ -13,21 +12,11 @@ def read_declared(names: Iterable[str]) -> Mapping[str, str]:
 
     To be called before there is a provider, which may take them out of the environment.
     """
-    now = {name: _now(name) for name in names}
+    now = {name: os.environ.get(name, "") for name in names}
     _values.update(now)
     return now
 
 
 def declared(names: Iterable[str]) -> Mapping[str, str]:
     """The values that ``read_declared`` saw, as they are now where it was not called; "" for one that is not set."""
-    return {name: _values.get(name) or _now(name) for name in names}
-
-
-def _now(name: str) -> str:
-    value = os.environ.get(name, "")
-    if name == _OF_THE_FAULTS and not value:
-        # The faults' key has a value without an environment, so that they can be put into anybody's provider.
-        from knowledge_fakes.faults.secrets import VALUE
-
-        return VALUE
-    return value
+    return {name: _values.get(name) or os.environ.get(name, "") for name in names}

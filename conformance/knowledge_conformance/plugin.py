@@ -16,7 +16,6 @@ from knowledge_conformance.items import Aim, CheckItem, TargetCollector
 from knowledge_conformance.kinds import KINDS, PROVIDER
 from knowledge_conformance.known import utc_day
 from knowledge_conformance.proof import Proof
-from knowledge_conformance.proving import prove
 from knowledge_conformance.replay import TokenError, settings_of
 from knowledge_conformance.report import Report, make_report
 from knowledge_conformance.reporting import is_good, show, tell_junit, wanted_paths, write
@@ -266,6 +265,9 @@ class Door:
     def _prove(self) -> None:
         if not self._config.getoption("prove"):
             return
+        # Here, not at the top: it loads every fault.
+        from knowledge_conformance.proving import prove
+
         # Under pytest-xdist as many at once as there are processes: this is the controller, and they have ended.
         processes = self._config.getoption("numprocesses", None) or 1
         for aim, results in self._results.items():

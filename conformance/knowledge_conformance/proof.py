@@ -6,13 +6,16 @@ fault is in it.
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict
 
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
-from knowledge_fakes.faults import Fault
+
+if TYPE_CHECKING:
+    # Every report has room for a proof, and few have one: the faults take long to load.
+    from knowledge_fakes.faults import Fault
 
 
 class Ending(StrEnum):
@@ -72,7 +75,7 @@ _EXPLAINED: Final = {CheckOutcome.INAPPLICABLE, CheckOutcome.INCONCLUSIVE, Check
 _OF_ANY_RUN: Final = ("examples", "max_calls")
 
 
-def settings_for(fault: Fault, settings: Settings) -> Settings:
+def settings_for(fault: "Fault", settings: Settings) -> Settings:
     """The user's settings with what the fault needs: more examples and calls, and less patience with what hangs."""
     wanted = {name: max(getattr(settings, name), fault.settings.get(name, 0)) for name in _OF_ANY_RUN}
     timeout = min(settings.timeout, fault.settings.get("timeout", settings.timeout))
@@ -81,7 +84,7 @@ def settings_for(fault: Fault, settings: Settings) -> Settings:
     return settings.model_copy(update={**wanted, "timeout": timeout, "secrets": secrets})
 
 
-def untried(fault: Fault, sound: CheckOutcome) -> Trial | None:
+def untried(fault: "Fault", sound: CheckOutcome) -> Trial | None:
     """The trial of a fault that can be told without one: its check does not hold on the provider as it is."""
     check = fault.trips[0]
     if sound not in _TRIPPED:
@@ -89,7 +92,7 @@ def untried(fault: Fault, sound: CheckOutcome) -> Trial | None:
     return Trial(fault=fault.name, check=check, ending=Ending.HIDDEN, reason=f"{check} does not hold without it")
 
 
-def trial_of(fault: Fault, result: CheckResult, sound: CheckOutcome) -> Trial:
+def trial_of(fault: "Fault", result: CheckResult, sound: CheckOutcome) -> Trial:
     """What the result of the check that is to catch it says of a fault; ``sound`` is how it ended without the fault.
 
     Only where that check could not look without the fault either does it excuse itself.

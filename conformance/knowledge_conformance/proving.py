@@ -4,10 +4,11 @@ What the results mean is ``proof``'s. Most faults go through one child process, 
 a time-out to notice, the lethal ones among them, a few at a time beside it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -19,12 +20,12 @@ from knowledge_conformance.settings import Settings
 from knowledge_conformance.supervisor import Supervisor
 from knowledge_conformance.target import Target, TargetError
 from knowledge_fakes.faults import FAULTS, Fault
+from knowledge_fakes.faults.secrets import VALUE, VARIABLE
 
 WAITING_AT_ONCE: Final = 8
 
 Tell = Callable[[str], None]
 _Queue = SimpleQueue[Fault]
-_Sound = Mapping[str, CheckOutcome]
 
 
 def prove(
@@ -44,14 +45,24 @@ def prove(
     faults = [fault for fault in FAULTS.values() if fault.trips[0] in sound]
     known = {fault.name: trial for fault in faults if (trial := untried(fault, sound[fault.trips[0]]))}
     rest = [fault for fault in faults if fault.name not in known]
-    tried = (
-        _by_name(target, settings, rest, sound, processes, tell)
-        if isinstance(target, str)
-        else _here(target, settings, rest, sound)
-    )
+    trying = _Trying(settings, sound, tell)
+    with _key_of_the_faults():
+        tried = trying.in_children(target, rest, processes) if isinstance(target, str) else trying.here(target, rest)
     found = {**known, **{trial.fault: trial for trial in tried}}
     name = target if isinstance(target, str) else target.name
     return Proof(target=name, trials=tuple(found[fault.name] for fault in faults), void=_control(target, settings))
+
+
+@contextmanager
+def _key_of_the_faults() -> Iterator[None]:
+    """A fault lets out a key of its own, never the user's: while faults are tried it is in the environment."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = before or VALUE
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+        os.environ.update({} if before is None else {VARIABLE: before})
 
 
 def _control(target: str | Target, settings: Settings) -> str | None:
@@ -69,62 +80,64 @@ def _control(target: str | Target, settings: Settings) -> str | None:
     return None if result.outcome in answered else f"{check.id} {result.outcome}: {result.saw}"
 
 
-def _by_name(
-    target: str, settings: Settings, faults: Iterable[Fault], sound: _Sound, processes: int, tell: Tell
-) -> list[Trial]:
-    quick, waiting = _Queue(), _Queue()
-    for fault in faults:
-        (waiting if fault.lethal or fault.waits else quick).put(fault)
-    with ThreadPoolExecutor(processes + WAITING_AT_ONCE) as pool:
-        queues = [waiting] * WAITING_AT_ONCE + [quick] * processes
-        working = [pool.submit(_work, target, settings, queue, sound, tell) for queue in queues]
-        return [trial for each in working for trial in each.result()]
+@dataclass(frozen=True, slots=True)
+class _Trying:
+    """What all trials of a proof have in common."""
 
+    settings: Settings
+    sound: Mapping[str, CheckOutcome]
+    tell: Tell
 
-def _work(target: str, settings: Settings, waiting: _Queue, sound: _Sound, tell: Tell) -> list[Trial]:
-    """One child process, and another after each that a fault took, until no fault waits."""
-    trials = []
-    supervisor = Supervisor(target, settings)
-    try:
-        with suppress(Empty):
-            while True:
-                fault = waiting.get_nowait()
-                tell(fault.name)
-                trials.append(_tried(supervisor, target, settings, fault, sound))
-    finally:
-        supervisor.kill()
-    return trials
+    def in_children(self, target: str, faults: Iterable[Fault], processes: int) -> list[Trial]:
+        """The trials on a target with a name."""
+        quick, waiting = _Queue(), _Queue()
+        for fault in faults:
+            (waiting if fault.lethal or fault.waits else quick).put(fault)
+        with ThreadPoolExecutor(processes + WAITING_AT_ONCE) as pool:
+            queues = [waiting] * WAITING_AT_ONCE + [quick] * processes
+            working = [pool.submit(self._work, target, queue) for queue in queues]
+            return [trial for each in working for trial in each.result()]
 
+    def _work(self, target: str, waiting: _Queue) -> list[Trial]:
+        """One child process, and another after each that a fault took, until no fault waits."""
+        trials = []
+        supervisor = Supervisor(target, self.settings)
+        try:
+            with suppress(Empty):
+                while True:
+                    trials.append(self._tried(supervisor, target, waiting.get_nowait()))
+        finally:
+            supervisor.kill()
+        return trials
 
-def _tried(supervisor: Supervisor, target: str, settings: Settings, fault: Fault, sound: _Sound) -> Trial:
-    check, given = BY_ID[fault.trips[0]], settings_for(fault, settings)
-    try:
-        supervisor.turn_to(f"{target}+{fault.name}", given)
-        return trial_of(fault, supervisor.run(check, given.max_calls), sound[check.id])
-    except TargetError as error:
-        # A fault that ends what opens the provider is one that a run meets at its very beginning.
-        return Trial(fault=fault.name, check=check.id, ending=Ending.CAUGHT, reason=str(error))
+    def _tried(self, supervisor: Supervisor, target: str, fault: Fault) -> Trial:
+        self.tell(fault.name)
+        check, given = BY_ID[fault.trips[0]], settings_for(fault, self.settings)
+        try:
+            supervisor.turn_to(f"{target}+{fault.name}", given)
+            return trial_of(fault, supervisor.run(check, given.max_calls), self.sound[check.id])
+        except TargetError as error:
+            # A fault that ends what opens the provider is one that a run meets at its very beginning.
+            return Trial(fault=fault.name, check=check.id, ending=Ending.CAUGHT, reason=str(error))
 
+    def here(self, target: Target, faults: Iterable[Fault]) -> list[Trial]:
+        """The trials on a target without a name, in this process."""
+        return [_unprotected(fault) if fault.lethal else self._tried_here(target, fault) for fault in faults]
 
-def _here(target: Target, settings: Settings, faults: Iterable[Fault], sound: _Sound) -> Iterable[Trial]:
-    for fault in faults:
-        yield _unprotected(fault) if fault.lethal else _tried_here(target, settings, fault, sound)
+    def _tried_here(self, target: Target, fault: Fault) -> Trial:
+        check, given = BY_ID[fault.trips[0]], settings_for(fault, self.settings)
+        runner = InProcess(replace(target, wrap=fault.wrap), given)
+        try:
+            runner.open()
+            result = runner.run(check, given.max_calls)
+        except TargetError as error:
+            result = CheckResult(id=check.id, outcome=CheckOutcome.ERRORED, saw=str(error))
+        finally:
+            runner.close(given.max_calls)
+            runner.kill()
+        return trial_of(fault, result, self.sound[check.id])
 
 
 def _unprotected(fault: Fault) -> Trial:
     reason = "it would take this process with it: name the target as module:obj, so that it runs in a child process"
     return Trial(fault=fault.name, check=fault.trips[0], ending=Ending.HIDDEN, reason=reason)
-
-
-def _tried_here(target: Target, settings: Settings, fault: Fault, sound: _Sound) -> Trial:
-    check, given = BY_ID[fault.trips[0]], settings_for(fault, settings)
-    runner = InProcess(replace(target, wrap=fault.wrap), given)
-    try:
-        runner.open()
-        return trial_of(fault, runner.run(check, given.max_calls), sound[check.id])
-    except TargetError as error:
-        result = CheckResult(id=check.id, outcome=CheckOutcome.ERRORED, saw=str(error))
-        return trial_of(fault, result, sound[check.id])
-    finally:
-        runner.close(given.max_calls)
-        runner.kill()

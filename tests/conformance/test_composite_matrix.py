@@ -15,7 +15,7 @@ from composite_runs import BY_ID, HOLDS, result_of, results_of, tripped
 from knowledge_conformance.checks import composite_isolation, composite_raising
 from knowledge_conformance.faults import OUTPUT_MAX
 from knowledge_conformance.results import CheckOutcome
-from knowledge_fakes import plain_composite
+from knowledge_fakes import faults, plain_composite
 from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
 from knowledge_provider import CompositeProvider, limits
 
@@ -31,7 +31,7 @@ CONFORMANT: dict[str, Callable[..., Any]] = {
 # A sweep takes a second or two. Those which a fault is not said to trip take every so-many-th of their siblings: over
 # the conformant composite that a fault is made from, all of them are seen to pass.
 SWEEPS = {
-    "KP-903": (composite_isolation, "FAULTS"),
+    "KP-903": (faults, "FAULTS"),
     "KP-904": (composite_raising, "RAISING"),
     "KP-925": (composite_isolation, "MALFORMED"),
 }

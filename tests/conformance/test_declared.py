@@ -3,7 +3,6 @@
 import pytest
 
 from knowledge_conformance.declared import declared, read_declared
-from knowledge_fakes.faults.secrets import VALUE, VARIABLE
 
 
 def test_a_provider_that_takes_its_key_out_of_the_environment_is_searched_all_the_same(
@@ -30,11 +29,3 @@ def test_a_variable_that_is_not_set_is_blank(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("KIT_TEST_UNREAD", "value-4713")
     names = ["KIT_TEST_NOWHERE", "KIT_TEST_UNREAD"]
     assert declared(names) == {"KIT_TEST_NOWHERE": "", "KIT_TEST_UNREAD": "value-4713"}
-
-
-def test_the_key_of_the_faults_is_known_without_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are put into anybody's provider, and leak no key of its own."""
-    monkeypatch.delenv(VARIABLE, raising=False)
-    assert read_declared([VARIABLE]) == {VARIABLE: VALUE}
-    monkeypatch.setenv(VARIABLE, "another-4711")
-    assert read_declared([VARIABLE]) == {VARIABLE: "another-4711"}

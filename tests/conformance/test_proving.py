@@ -1,5 +1,8 @@
 """Faults put into a provider for real: in child processes by name, in this one where there is no name."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from knowledge_conformance.results import CheckOutcome
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target
 from knowledge_fakes.faults import FAULTS
+from knowledge_fakes.faults.secrets import VARIABLE
 from knowledge_fakes.handbook import provider
 
 FEW: Mapping[str, CheckOutcome] = dict.fromkeys(["KP-104", "KP-304", "KP-506"], CheckOutcome.PASSED)
@@ -108,3 +112,27 @@ def test_a_provider_that_cannot_be_opened_any_more_voids_the_proof() -> None:
     assert proof.void is not None
     assert "ConnectionError" in proof.void
     assert not proof.holds
+
+
+@pytest.mark.parametrize("door", ["plugin", "cli", "suite"])
+def test_an_ordinary_run_loads_no_fault(door: str) -> None:
+    """Only --prove needs them, and they take a tenth of a second."""
+    looked = f"import sys, knowledge_conformance.{door}; print('knowledge_fakes.faults' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", looked], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("target", [SOUND, Target("<lambda>", provider, instance=False)], ids=["by name", "here"])
+@pytest.mark.parametrize("before", [None, "", "another-4711-Key"])
+def test_the_key_that_a_fault_lets_out_is_in_the_environment_meanwhile(
+    target: str | Target, before: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is put into anybody's provider, and leaks no key of its own; afterwards the environment is as it was."""
+    monkeypatch.setenv("KIT_TEST_KEY", "value-4711-of-ours")
+    if before is None:
+        monkeypatch.delenv(VARIABLE, raising=False)
+    else:
+        monkeypatch.setenv(VARIABLE, before)
+    proof = prove(target, Settings(secrets=("KIT_TEST_KEY",)), {"KP-604": CheckOutcome.PASSED})
+    assert {trial.ending for trial in proof.trials} == {Ending.CAUGHT}
+    assert os.environ.get(VARIABLE) == before

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import finding
@@ -15,10 +15,12 @@ from knowledge_conformance.checks.composite_loops import in_own_loop
 from knowledge_conformance.composite_subject import CompositeSubject, Refusal, reports
 from knowledge_conformance.exchange import Exchange, text_of
 from knowledge_conformance.plain import Plain, copied, plain
-from knowledge_fakes.faults import FAULTS, Fault
 from knowledge_fakes.handbook import HandbookProvider, load_handbook
 from knowledge_fakes.scripted import MALFORMED, ScriptedProvider, SyncScriptedProvider, returning
 from knowledge_provider import RetrievalRequest
+
+if TYPE_CHECKING:
+    from knowledge_fakes.faults import Fault
 
 _SECONDS: Final = 1.0
 _AT_ONCE: Final = 8
@@ -59,10 +61,13 @@ async def faulty_siblings_cost_nothing(subject: CompositeSubject) -> None:
     may be refused at composition instead (knowledge_provider_invalid). Only faults that take or hold the whole process
     are left out: against them no composite can do anything within the process that it shares.
     """
+    # Here, not at the top: a provider's run needs no fault.
+    from knowledge_fakes.faults import FAULTS
+
     await _sweep(subject, [_of_fault(fault) for fault in FAULTS.values() if not fault.lethal])
 
 
-def _of_fault(fault: Fault) -> _Sibling:
+def _of_fault(fault: "Fault") -> _Sibling:
     def make() -> Any:
         sound = HandbookProvider(_OTHER_DOCUMENTS)
         return _Endless() if fault.name == "endless_answer" else fault.wrap(sound)
