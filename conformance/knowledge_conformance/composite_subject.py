@@ -94,7 +94,7 @@ class Composite:
         if exchange.error is not None or results_of(exchange.response) is None:
             raise Violation(
                 wanted="an answer with the results of the children that have some",
-                saw=came(exchange),
+                saw=exchange.came,
                 hint="catch what a child raises, whatever it is, and go on with the others",
                 where=show_request(request),
             )
@@ -190,13 +190,6 @@ def reports(exchange: Exchange) -> list[dict[str, Any]]:
     """The entries of the answer's ``sources`` that can be read (clause 9.3)."""
     held = (as_dict(exchange.response) or {}).get("sources") if is_a(exchange.response, dict) else None
     return [fields for report in results_of(held) or () if (fields := _fields(report)) is not None]
-
-
-def came(exchange: Exchange) -> str:
-    """What came of a call, in words."""
-    if exchange.error is not None:
-        return f"raised {show_error(exchange.error)}{raised_at(exchange.error)}"
-    return exchange.size if results_of(exchange.response) is not None else show(exchange.response)
 
 
 def _fields(report: object) -> dict[str, Any] | None:

@@ -17,7 +17,6 @@ from knowledge_conformance.parts import parts_of
 from knowledge_conformance.plain import copied
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.survey import answered
 from knowledge_conformance.taint import found_in
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 
@@ -143,9 +142,7 @@ async def cutting(subject: Subject, words: str) -> AsyncIterator[Cutting]:
     """
     if not subject.settings.inject_network_faults:
         raise Inapplicable(NOT_ASKED)
-    known = answered(await subject.survey())
-    if not known:
-        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    known = await subject.found()
     with watched(subject.settings.timeout) as network:
         if network is None:
             raise Inconclusive("another run in this process has cut the network", hint="run one after the other")

@@ -61,9 +61,11 @@ class Exchange:
 
     def __str__(self) -> str:
         """The call on one line, as an author would write it."""
-        return f"{show_request(self.request)} -> {self._came()}"
+        return f"{show_request(self.request)} -> {self.came}"
 
-    def _came(self) -> str:
+    @property
+    def came(self) -> str:
+        """What came of the call, in words: how many results, what was raised and where, or what no answer is."""
         if self.error is not None:
             return f"raised {show_error(self.error)}{raised_at(self.error)}"
         return self.size if results_of(self.response) is not None else show(self.response)

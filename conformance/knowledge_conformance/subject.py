@@ -98,6 +98,13 @@ class Subject(Watched):
             self._asks(exchange.request)
         return survey
 
+    async def found(self) -> list[Exchange]:
+        """Those answers of the survey that have results; raises ``Inconclusive`` when no query returned one."""
+        found = [exchange for exchange in await self.survey() if exchange.count]
+        if not found:
+            raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+        return found
+
     def _asks(self, request: RetrievalRequest) -> None:
         self.asks(show_request(request), request)
 
@@ -106,9 +113,7 @@ class Subject(Watched):
 
         Raises ``Inconclusive`` when no query returned a result.
         """
-        known = [exchange.request for exchange in await self.survey() if exchange.count]
-        if not known:
-            raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+        known = [exchange.request for exchange in await self.found()]
         others = cycle(RetrievalRequest(query=request.query, top_k=request.top_k) for request in known)
         return [*self._surveyor.unasked(count), *islice(others, count)][:count]
 
@@ -171,8 +176,9 @@ class Subject(Watched):
         context = context or self.context()
         # What was asked, whatever the provider makes of the request that it gets (clause 3.8).
         asked = request.model_copy(deep=True)
-        self._asks(asked)
-        self.count(show_request(request), self.settings.timeout)
+        shown = show_request(asked)
+        self.asks(shown, asked)
+        self.count(shown, self.settings.timeout)
         ending = await calls.call(
             self.member("retrieve"),
             request,
@@ -180,9 +186,9 @@ class Subject(Watched):
             seconds=self.settings.timeout,
             on_timeout=lambda: context.signal.cancel("timeout"),
         )
-        self._refuse_hang(ending, show_request(request), self.settings.timeout)
+        self._refuse_hang(ending, shown, self.settings.timeout)
         exchange = Exchange(asked, context, ending.value, ending.error, ending.seconds)
-        self.answered(show_request(asked), str(exchange))
+        self.answered(shown, str(exchange))
         return exchange
 
     async def health(self) -> calls.Ending:

@@ -6,8 +6,8 @@ from typing import Final
 from knowledge_conformance.blame import authors, stack_of_awaitable, within
 from knowledge_conformance.calls import GRACE_SECONDS
 from knowledge_conformance.check import Check, Hang, Inapplicable, Inconclusive, Level, Violation, check
-from knowledge_conformance.checks.requests import NOT_SERVED
-from knowledge_conformance.exchange import raised_at, show_request
+from knowledge_conformance.checks.requests import refuse_unserved
+from knowledge_conformance.exchange import show_request
 from knowledge_conformance.interrupting import (
     BEFORE,
     LEFT_SECONDS,
@@ -17,10 +17,8 @@ from knowledge_conformance.interrupting import (
     interrupting,
     refuse_swallowed,
 )
-from knowledge_conformance.render import show_error
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import answered
-from knowledge_provider import error_code
 
 
 # Clause 7.1
@@ -109,14 +107,8 @@ async def _answered_again(subject: Subject, cut: Cut) -> None:
         raise Hang(wanted=wanted, saw=f"{hang.saw}{before}", hint=hint, where=hang.where) from None
     if exchange.error is None:
         return
-    code = error_code(exchange.error)
-    if code in NOT_SERVED:
-        raise Inconclusive(
-            f"the back end stopped serving the provider: {code}",
-            hint="allow the kit's calls at the back end, or check the provider over a fake",
-        )
-    came = f"raised {show_error(exchange.error)}{raised_at(exchange.error)}"
-    raise Violation(wanted=wanted, saw=f"{came}{before}", hint=hint, where=show_request(cut.request))
+    refuse_unserved(exchange.error)
+    raise Violation(wanted=wanted, saw=f"{exchange.came}{before}", hint=hint, where=show_request(cut.request))
 
 
 async def _finds_what_it_found(subject: Subject) -> None:

@@ -16,7 +16,7 @@ from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.cutting import NO_CALL, Cutting, Trial, cutting, said_of
 from knowledge_conformance.declared import declared
-from knowledge_conformance.exchange import raised_at, show_request
+from knowledge_conformance.exchange import show_request
 from knowledge_conformance.listening import listening
 from knowledge_conformance.network import Break, Reply
 from knowledge_conformance.outages import Outage, Recording
@@ -169,10 +169,9 @@ def _passing(words: str) -> list[Outage]:
 async def _answers_again(subject: Subject, cut: Cutting, trial: Trial, request: RetrievalRequest) -> None:
     exchange, asked = await cut.whole(request)
     if exchange.error is not None or not (asked or exchange.count):
-        error = exchange.error
         raise Violation(
             wanted="an answer as soon as the back end is there again",
-            saw="nothing, without asking" if error is None else f"raised {show_error(error)}{raised_at(error)}",
+            saw="nothing, without asking" if exchange.error is None else exchange.came,
             hint="keep no state of a call that failed: make a client, a session and a token anew where they broke",
             where=f"{exchange}, after a call with {trial.outage.said}",
         )

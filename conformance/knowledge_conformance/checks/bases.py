@@ -5,12 +5,12 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, check
-from knowledge_conformance.exchange import Exchange, raised_at
+from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.ownership import ids_of
-from knowledge_conformance.render import show, show_error
+from knowledge_conformance.render import show
 from knowledge_conformance.settings import FilterExpectation, Settings
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.survey import QUERIES_MAX, answered
+from knowledge_conformance.survey import QUERIES_MAX
 from knowledge_provider import RetrievalRequest, limits
 from knowledge_provider.text import is_blank
 
@@ -42,10 +42,7 @@ def _bases(settings: Settings) -> tuple[_Base, ...]:
 
 async def _queries(subject: Subject) -> list[str]:
     """Queries that are answered without bases: the control of all that follows."""
-    known = [exchange.request.query for exchange in answered(await subject.survey())]
-    if not known:
-        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
-    return list(dict.fromkeys(known))[:QUERIES_MAX]
+    return list(dict.fromkeys(exchange.request.query for exchange in await subject.found()))[:QUERIES_MAX]
 
 
 async def _ask(subject: Subject, query: str, *bases: str, filters: Mapping[str, Any] = _NO_FILTERS) -> Exchange:
@@ -59,7 +56,7 @@ async def _asked(subject: Subject, base: _Base, query: str) -> Exchange:
     if exchange.error is not None:
         raise Violation(
             wanted="an answer from a knowledge base that the settings name",
-            saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
+            saw=exchange.came,
             hint="correct the base's id in [bases], or let the provider look it up as the settings spell it",
         )
     _refuse_others(exchange, base.others, f"only what {show(base.name)} holds")

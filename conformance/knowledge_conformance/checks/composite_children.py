@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Self
 
 from knowledge_conformance.check import Violation
-from knowledge_conformance.composite_subject import came, contents
+from knowledge_conformance.composite_subject import contents
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.render import show
 from knowledge_fakes.scripted import Flag, ScriptedProvider, SyncScriptedProvider
@@ -52,7 +52,7 @@ def require_passages(exchange: Exchange, names: Iterable[str], *, hint: str) -> 
     if missing:
         raise Violation(
             wanted=f"the passage {missing[0]} of a child that did nothing wrong",
-            saw=f"{came(exchange)} without it",
+            saw=f"{exchange.came} without it",
             hint=hint,
         )
 

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import REQUEST, finding, require_passages
-from knowledge_conformance.composite_subject import CompositeSubject, came, reports
+from knowledge_conformance.composite_subject import CompositeSubject, reports
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.plain import copied, plain
 from knowledge_conformance.render import show
@@ -162,7 +162,7 @@ async def _require_code(subject: CompositeSubject, children: Mapping[str, Any], 
     if exchange.error is None or error_code(exchange.error) != code:
         raise Violation(
             wanted=f"an exception with the code {code}, where {where}",
-            saw=came(exchange),
+            saw=exchange.came,
             hint="count the failed children before you answer: all of them, or one of them and no result",
         )
     subject.observe()
@@ -178,7 +178,7 @@ async def nothing_found_is_an_answer(subject: CompositeSubject) -> None:
     async with subject.composed({"first": finding("first"), "second": finding("second")}) as composite:
         exchange = await composite.answer(REQUEST)
     if exchange.count:
-        raise Violation(wanted="no result", saw=came(exchange), hint="return what the children found, and nothing else")
+        raise Violation(wanted="no result", saw=exchange.came, hint="return what the children found, and nothing else")
     subject.observe()
 
 
@@ -201,7 +201,7 @@ async def a_refusal_is_not_a_failure(subject: CompositeSubject) -> None:
 
 
 def _refusal_failed(wanted: str, exchange: Exchange) -> Violation:
-    saw = came(exchange) if exchange.error is not None else "the status 'failed'"
+    saw = exchange.came if exchange.error is not None else "the status 'failed'"
     hint = "read knowledge_base_unknown and knowledge_filters_unsupported as 'ignored', with not_registered as reason"
     return Violation(wanted=wanted, saw=saw, hint=hint)
 

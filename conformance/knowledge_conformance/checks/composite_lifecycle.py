@@ -16,7 +16,7 @@ from knowledge_conformance.checks.composite_children import (
     require_passages,
 )
 from knowledge_conformance.checks.composite_loops import in_own_loop
-from knowledge_conformance.composite_subject import Composite, CompositeSubject, came
+from knowledge_conformance.composite_subject import Composite, CompositeSubject
 from knowledge_conformance.plain import model_fields
 from knowledge_conformance.render import show, show_error
 from knowledge_fakes.scripted import HeldProvider, ScriptedProvider
@@ -123,7 +123,7 @@ async def a_closed_composite_does_not_look_empty(subject: CompositeSubject) -> N
     if exchange.error is None and not exchange.count:
         raise Violation(
             wanted="an exception, or the results of the children",
-            saw=f"{came(exchange)} after close()",
+            saw=f"{exchange.came} after close()",
             hint="raise KnowledgeUnavailableError in a closed composite: it cannot tell whether there is an answer",
         )
     subject.observe()

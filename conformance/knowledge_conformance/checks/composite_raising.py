@@ -14,7 +14,7 @@ from knowledge_conformance.checks.composite_children import (
     require_passages,
 )
 from knowledge_conformance.checks.composite_loops import in_own_loop, own_loop
-from knowledge_conformance.composite_subject import CompositeSubject, came, new_context
+from knowledge_conformance.composite_subject import CompositeSubject, new_context
 from knowledge_conformance.exchange import Exchange
 from knowledge_fakes.scripted import RAISING, ScriptedProvider, SyncScriptedProvider
 
@@ -116,7 +116,7 @@ async def keyboard_interrupt_goes_through(subject: CompositeSubject) -> None:
     if type(error) is not KeyboardInterrupt:
         raise Violation(
             wanted="a KeyboardInterrupt that a child raises to go through",
-            saw=came(Exchange(REQUEST, new_context(), error=error) if ending.value is None else ending.value),
+            saw=(Exchange(REQUEST, new_context(), error=error) if ending.value is None else ending.value).came,
             hint="catch KeyboardInterrupt before BaseException, and raise it again",
         )
     subject.observe()
@@ -141,7 +141,7 @@ async def a_failed_child_is_asked_again(subject: CompositeSubject) -> None:
     if len(recovering.calls) < 2:
         raise Violation(
             wanted="the child that failed in the first call to be asked in the second",
-            saw=f"{came(exchange)} without it",
+            saw=f"{exchange.came} without it",
             hint="keep no failure from one call to the next, or only for a while, and after several",
         )
     subject.observe()

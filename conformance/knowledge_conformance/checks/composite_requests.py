@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import Order, finding, in_order, nothing
-from knowledge_conformance.composite_subject import CompositeSubject, came, contents, new_context
+from knowledge_conformance.composite_subject import CompositeSubject, contents, new_context
 from knowledge_conformance.exchange import show_request
 from knowledge_conformance.plain import Plain, plain
 from knowledge_conformance.render import show
@@ -103,7 +103,7 @@ async def answers_are_not_mixed_up(subject: CompositeSubject) -> None:
         if others or not exchange.count:
             raise Violation(
                 wanted=f"the results to {show(exchange.request.query)}",
-                saw=f"a result to {show(others[0])}" if others else came(exchange),
+                saw=f"a result to {show(others[0])}" if others else exchange.came,
                 hint="keep what children answer in local variables of the call",
                 where=str(exchange),
             )
@@ -135,7 +135,7 @@ async def no_answer_is_somebody_elses(subject: CompositeSubject) -> None:
         if others or not exchange.count:
             raise Violation(
                 wanted=f"results for {wanted}",
-                saw=f"a result for {show(others[0])}" if others else came(exchange),
+                saw=f"a result for {show(others[0])}" if others else exchange.came,
                 hint="remember and share no answer, or only by the owner and the whole request",
                 where=str(exchange),
             )
@@ -176,7 +176,7 @@ async def filters_are_refused_unless_all_can(subject: CompositeSubject) -> None:
     if exchange.error is None or error_code(exchange.error) != "knowledge_filters_unsupported":
         raise Violation(
             wanted="knowledge_filters_unsupported, since one of two children does not claim filters",
-            saw=came(exchange),
+            saw=exchange.came,
             hint="raise KnowledgeFiltersUnsupportedError before any child is asked",
         )
     if children["cannot"].calls:

@@ -19,7 +19,7 @@ from knowledge_conformance.checks.composite_children import (
     finding,
     require_passages,
 )
-from knowledge_conformance.composite_subject import Composite, CompositeSubject, came, new_context
+from knowledge_conformance.composite_subject import Composite, CompositeSubject, new_context
 from knowledge_conformance.exchange import show_request
 from knowledge_conformance.render import show, show_error
 from knowledge_fakes.scripted import DeafProvider, HeldProvider, ScriptedProvider, SyncScriptedProvider
@@ -177,7 +177,7 @@ async def a_cancelled_call_asks_nobody(subject: CompositeSubject) -> None:
     if asked or exchange.error is None:
         raise Violation(
             wanted="no child to be asked, and the call to raise",
-            saw=f"that {', '.join(asked)} was asked" if asked else came(exchange),
+            saw=f"that {', '.join(asked)} was asked" if asked else exchange.came,
             hint="begin retrieve with context.signal.raise_if_cancelled()",
         )
     subject.observe()

@@ -6,13 +6,12 @@ from typing import Any, Final
 
 from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, check
 from knowledge_conformance.checks.identity import claims
-from knowledge_conformance.exchange import Exchange, as_dict, place, raised_at
+from knowledge_conformance.exchange import Exchange, as_dict, place
 from knowledge_conformance.ownership import ids_of
 from knowledge_conformance.plain import copied, is_exactly
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import FilterExpectation, Settings
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.survey import answered
 from knowledge_provider import RetrievalRequest, error_code, limits
 
 FILTERS_MAX: Final = 4
@@ -108,7 +107,7 @@ def _refuse_refusal(exchange: Exchange) -> None:
     if exchange.error is not None:
         raise Violation(
             wanted="an answer to a filter of the settings, since capabilities.filters is claimed",
-            saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
+            saw=exchange.came,
             hint="do not claim what is refused; or correct the filter in the settings",
         )
 
@@ -173,9 +172,7 @@ async def unclaimed_filters_are_refused(subject: Subject) -> None:
     """
     if await claims(subject, "filters"):
         raise Inapplicable("capabilities.filters is claimed")
-    query = next((exchange.request.query for exchange in answered(await subject.survey())), None)
-    if query is None:
-        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    query = (await subject.found())[0].request.query
     exchange = await ask_filtered(subject, query, {NO_SUCH_VALUE: NO_SUCH_VALUE})
     refused = exchange.error is not None and error_code(exchange.error) == _UNSUPPORTED
     # An empty answer is what honouring it would give; KP-114 says that it is not claimed.

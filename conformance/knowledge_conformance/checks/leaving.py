@@ -17,7 +17,6 @@ from knowledge_conformance.leftovers import (
     threads_since,
 )
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.survey import answered
 from knowledge_provider import RetrievalRequest
 
 _LEFT_SECONDS: Final = 0.5
@@ -103,9 +102,7 @@ async def lived(subject: Subject, *, close: bool = True) -> None:
     """A call that is answered, one that is cancelled, and the closing; raises ``Inapplicable`` without a close()."""
     if subject.member("close") is None and close:
         raise Inapplicable("the provider has no close()")
-    known = answered(await subject.survey())
-    if not known:
-        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    known = await subject.found()
     request = known[0].request
     # One that lives for the whole run was closed before, and refuses; what it left by then is what is looked for.
     await (subject.attempt if subject.life.spent else subject.retrieve)(request.model_copy(deep=True))

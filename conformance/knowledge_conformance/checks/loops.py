@@ -2,15 +2,13 @@
 
 from typing import Final
 
-from knowledge_conformance.check import Check, Hang, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.check import Check, Hang, Inapplicable, Level, Violation, check
 from knowledge_conformance.checks.leaving import refuse_left
-from knowledge_conformance.checks.requests import NOT_SERVED
-from knowledge_conformance.exchange import Exchange, raised_at, show_request
+from knowledge_conformance.checks.requests import refuse_unserved
+from knowledge_conformance.exchange import show_request
 from knowledge_conformance.leftovers import processes_since, sockets_since, tasks_since
-from knowledge_conformance.render import show_error
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.survey import answered
-from knowledge_provider import RetrievalRequest, error_code
+from knowledge_provider import RetrievalRequest
 
 
 async def _on_the_first(subject: Subject) -> None:
@@ -25,9 +23,7 @@ async def _on_the_first(subject: Subject) -> None:
 
 
 async def _requests(subject: Subject) -> list[RetrievalRequest]:
-    known = answered(await subject.survey())
-    if not known:
-        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    known = await subject.found()
     # The first and the last: a cache of the first loop has no answer to another query.
     return [known[at].request.model_copy(deep=True) for at in (0, -1)]
 
@@ -43,16 +39,8 @@ async def _works(subject: Subject) -> None:
     if exchange.error is None:
         subject.observe()
         return
-    _refuse_unserved(exchange)
-    came = f"raised {show_error(exchange.error)}{raised_at(exchange.error)}"
-    raise Violation(wanted=wanted, saw=came, hint=hint, where=show_request(request))
-
-
-def _refuse_unserved(exchange: Exchange) -> None:
-    code = None if exchange.error is None else error_code(exchange.error)
-    if code in NOT_SERVED:
-        hint = "allow the kit's calls at the back end, or check the provider over a fake"
-        raise Inconclusive(f"the back end stopped serving the provider: {code}", hint=hint)
+    refuse_unserved(exchange.error)
+    raise Violation(wanted=wanted, saw=exchange.came, hint=hint, where=show_request(request))
 
 
 # Clause 2.4

@@ -3,13 +3,12 @@
 from typing import Final
 
 from knowledge_conformance.calls import Raised, in_thread
-from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.check import Blocked, Check, Inapplicable, Level, Violation, check
 from knowledge_conformance.elsewhere import ElsewhereError, Question, ask_elsewhere
-from knowledge_conformance.exchange import Exchange, raised_at, show_request
+from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.ranking import Ranked, difference, ranked
-from knowledge_conformance.render import show, show_error
+from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.survey import answered
 
 _REQUESTS: Final = 3
 _SAME: Final = "the same ids in the same order; results of equal score may swap"
@@ -17,10 +16,7 @@ _SAME: Final = "the same ids in the same order; results of equal score may swap"
 
 async def _asked_before(subject: Subject) -> list[Exchange]:
     """A few answers of the survey, those with most results first: an order of one shows nothing."""
-    found = sorted(answered(await subject.survey()), key=lambda exchange: -exchange.count)[:_REQUESTS]
-    if not found:
-        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
-    return found
+    return sorted(await subject.found(), key=lambda exchange: -exchange.count)[:_REQUESTS]
 
 
 def _differs(before: Exchange, after: Ranked) -> str | None:
@@ -39,7 +35,7 @@ async def the_same_again(subject: Subject) -> None:
         if after.error is not None:
             raise Violation(
                 wanted=_SAME,
-                saw=f"raised {show_error(after.error)}{raised_at(after.error)}",
+                saw=after.came,
                 hint="what was answered once is answered again",
                 where=show_request(before.request),
             )

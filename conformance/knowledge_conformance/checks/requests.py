@@ -4,11 +4,11 @@ from typing import Final
 
 from knowledge_conformance.check import Check, Inapplicable, Inconclusive, Level, Violation, answer_check, check
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
-from knowledge_conformance.exchange import Exchange, raised_at, show_request
+from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.plain import plain
-from knowledge_conformance.render import show, show_error
+from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.survey import answered, configured_queries
+from knowledge_conformance.survey import configured_queries
 from knowledge_provider import RetrievalRequest, error_code, limits
 
 _REFUSALS: Final = frozenset({"knowledge_filters_unsupported", "knowledge_base_unknown"})
@@ -77,16 +77,21 @@ def accepted(exchange: Exchange) -> Exchange:
     """
     if exchange.error is None:
         return exchange
-    code = error_code(exchange.error)
-    if code in NOT_SERVED:
-        hint = "allow the kit's calls at the back end, or check the provider over a fake; --max-calls bounds them"
-        raise Inconclusive(f"the back end stopped serving the provider: {code}", hint=hint)
+    refuse_unserved(exchange.error)
     raise Violation(
         wanted="an answer, if only an empty one",
-        saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
+        saw=exchange.came,
         hint="pass the query to the back end as data: quote or escape it, or search for its words",
         where=show_request(exchange.request),
     )
+
+
+def refuse_unserved(error: BaseException) -> None:
+    """Raise ``Inconclusive`` when a provider says by its error's code that the back end does not serve it now."""
+    code = error_code(error)
+    if code in NOT_SERVED:
+        hint = "allow the kit's calls at the back end, or check the provider over a fake; --max-calls bounds them"
+        raise Inconclusive(f"the back end stopped serving the provider: {code}", hint=hint)
 
 
 # Clause 3.3
@@ -133,15 +138,12 @@ async def named_no_hit_query_finds_nothing(subject: Subject) -> None:
 
 async def _finds_nothing(subject: Subject, query: str) -> None:
     # A provider that never finds anything would pass for the wrong reason.
-    if not answered(await subject.survey()):
-        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
+    await subject.found()
     exchange = await subject.attempt(RetrievalRequest(query=query))
     if exchange.error is not None or exchange.count:
         raise Violation(
             wanted="an empty list",
-            saw=exchange.size
-            if exchange.error is None
-            else f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
+            saw=exchange.came,
             hint="drop results that do not match, by a threshold of your own; nothing found is no error",
         )
     subject.observe()
@@ -170,7 +172,7 @@ async def filters_and_bases_are_answered_or_refused(subject: Subject) -> None:
             await _refuse_without_control(subject, request)
             raise Violation(
                 wanted="an answer, or the code knowledge_filters_unsupported or knowledge_base_unknown",
-                saw=f"raised {show_error(exchange.error)}{raised_at(exchange.error)}",
+                saw=exchange.came,
                 hint="raise KnowledgeFiltersUnsupportedError or KnowledgeBaseUnknownError of knowledge_provider.errors",
                 where=show_request(request),
             )

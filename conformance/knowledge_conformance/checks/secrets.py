@@ -18,7 +18,6 @@ from knowledge_conformance.declared import declared
 from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.listening import Listener, listening
 from knowledge_conformance.subject import ProviderRaisedError, Subject
-from knowledge_conformance.survey import answered
 from knowledge_conformance.taint import canary, unsearchable
 from knowledge_provider import CancelSignal, RetrievalRequest
 
@@ -129,10 +128,7 @@ def _texts_raised(error: BaseException | None) -> Texts:
 
 
 async def _known(subject: Subject) -> RetrievalRequest:
-    known = answered(await subject.survey())
-    if not known:
-        raise Inconclusive("no query returned a result", hint="pass --provider-query 'text'")
-    return RetrievalRequest(query=known[0].request.query)
+    return RetrievalRequest(query=(await subject.found())[0].request.query)
 
 
 def _provocations(known: RetrievalRequest) -> Iterator[_Asked]:

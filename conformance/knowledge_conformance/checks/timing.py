@@ -8,9 +8,8 @@ from typing import Final
 from knowledge_conformance.audit import watch_io
 from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation, check
 from knowledge_conformance.checks.requests import MADE_UP_QUERY
-from knowledge_conformance.exchange import Exchange, as_dict, raised_at
+from knowledge_conformance.exchange import Exchange, as_dict
 from knowledge_conformance.plain import Plain, plain
-from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import answered
@@ -136,7 +135,7 @@ async def together_is_as_alone(subject: Subject) -> None:
 def _came(exchange: Exchange) -> str:
     if exchange.error is None:
         return "another one"
-    return f"raised {show_error(exchange.error)}{raised_at(exchange.error)}"
+    return exchange.came
 
 
 @dataclass(frozen=True, slots=True)
