@@ -79,6 +79,11 @@ class Check:
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
 
 
+def calls_where(setting: str, calls: int) -> Callable[["Settings"], int]:
+    """``calls`` of a check that costs nothing where the settings have nothing for it, by the setting's Python name."""
+    return lambda settings: calls if getattr(settings, setting) else 0
+
+
 def _revision(requirements: str) -> tuple[int, ...]:
     return tuple(int(part) for part in requirements.split("."))
 

@@ -19,7 +19,7 @@ from knowledge_conformance.replay import TokenError, settings_of
 from knowledge_conformance.report import Report, kit_version
 from knowledge_conformance.results import CheckOutcome
 from knowledge_conformance.running import Run
-from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, settings_file
+from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, source_of
 from knowledge_conformance.summary import summary_lines
 from knowledge_conformance.target import TargetError
 from knowledge_conformance.terminal import explanation_lines, failure_lines, failures
@@ -183,11 +183,9 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _run_one(kind: KindName, target: str, settings: Settings, only: Check | None, given: argparse.Namespace) -> Report:
-    file = settings_file(Path.cwd())
-    source = "the settings" if file is None else file.name
     begun: list[Run] = []
     with showing(lambda: progress(begun[0]) if begun else None):
-        report = api.run_sync(target, settings, kind=kind, source=source, only=only, begun=begun.append)
+        report = api.run_sync(target, settings, kind=kind, source=source_of(Path.cwd()), only=only, begun=begun.append)
     if given.prove and kind == "provider":
         report = report.model_copy(update={"proof": _prove(report, settings)})
     _print_all(report, settings, verbose=given.verbose)

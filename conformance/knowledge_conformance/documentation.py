@@ -12,6 +12,7 @@ from typing import Final
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
 from knowledge_conformance.kinds import KINDS, PROVIDER, kind_of
+from knowledge_conformance.reading import CHAPTERS
 from knowledge_conformance.report import report_schema
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.survey import SURVEY_CALLS
@@ -23,17 +24,6 @@ from knowledge_provider.schemas import wire_schemas
 EXAMPLES_MAX: Final = 5
 """How many mistakes are listed under one check."""
 
-_SECTIONS: Final = {
-    "1": "Identity",
-    "2": "Lifecycle",
-    "3": "Request",
-    "4": "Trusted context",
-    "5": "Response",
-    "6": "URIs and secrets",
-    "7": "Time, cancellation, concurrency",
-    "8": "Host",
-    "9": "Several providers behind one",
-}
 _MISTAKES: Final[tuple[Fault | HostFault | CompositeFault, ...]] = (
     *FAULTS.values(),
     *HOST_FAULTS.values(),
@@ -71,7 +61,7 @@ No check stands for these clauses, or for the part of them that is named. A gree
 def checks_page() -> str:
     """The page about every check, in the order of the ids, and about what is not tested."""
     parts = [_HEAD.format(survey=SURVEY_CALLS)]
-    for number, title in _SECTIONS.items():
+    for number, title in CHAPTERS.items():
         entries = [_entry(check) for check in _in_section(number)]
         parts += [f"## {number} {title}\n", *entries] if entries else []
     reasons = [pair for kind in KINDS.values() for pair in kind.not_tested.items()]
@@ -107,7 +97,7 @@ def _calls(check: Check) -> str:
 
 
 def _anchor(number: str) -> str:
-    return f"{number}-{_SECTIONS[number]}".lower().replace(",", "").replace(" ", "-")
+    return f"{number}-{CHAPTERS[number]}".lower().replace(",", "").replace(" ", "-")
 
 
 def generated() -> dict[str, str]:

@@ -17,20 +17,16 @@ def each_request(examine: Callable[[RetrievalRequest], None], *, examples: int, 
 
     The same ``seed`` gives the same requests. Nothing is stored on disk.
     """
-    _each(requests(), examine, examples, seed)
+    each_drawn(requests(), examine, examples=examples, seed=seed)
 
 
 def each_response(examine: Callable[[object], None], *, examples: int, seed: int) -> None:
     """The same with what a hostile provider may answer."""
-    _each(responses(), examine, examples, seed)
+    each_drawn(responses(), examine, examples=examples, seed=seed)
 
 
 def each_drawn(strategy: SearchStrategy[Drawn], examine: Callable[[Drawn], None], *, examples: int, seed: int) -> None:
     """The same with what a strategy of the caller's draws."""
-    _each(strategy, examine, examples, seed)
-
-
-def _each(strategy: SearchStrategy[Drawn], examine: Callable[[Drawn], None], examples: int, seed: int) -> None:
     configured = settings(
         max_examples=examples,
         database=None,

@@ -1,6 +1,6 @@
 """Who of the settings sees what, and whether an answer holds what only another owner sees; asks no provider."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -35,11 +35,6 @@ class Secret:
 
     ids: frozenset[str]
     contents: frozenset[str] = frozenset()
-
-
-def where_owners(calls: int) -> Callable[[Settings], int]:
-    """How many calls a check about owners may make: none where the settings name no owner."""
-    return lambda settings: calls if settings.owners else 0
 
 
 def owners_of(settings: Settings) -> tuple[Owner, ...]:

@@ -21,7 +21,7 @@ from knowledge_conformance.report import Report, make_report
 from knowledge_conformance.reporting import is_good, show, tell_junit, wanted_paths, write
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
-from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, settings_file
+from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, source_of
 from knowledge_conformance.target import TargetError, check_name
 from knowledge_conformance.ticking import Ticking
 
@@ -57,8 +57,7 @@ class Door:
         self._paths = wanted_paths(config)
         self._ticking = Ticking(config, self.runs)
         config.pluginmanager.register(self._ticking, "knowledge-conformance-ticking")
-        file = settings_file(config.invocation_params.dir)
-        self._source = "the settings" if file is None else file.name
+        self._source = source_of(config.invocation_params.dir)
         # Of the controller's, so that workers do not disagree at midnight.
         told = getattr(config, "workerinput", {}).get("knowledge_today")
         self._today = utc_day() if told is None else date.fromisoformat(told)

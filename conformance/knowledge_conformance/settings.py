@@ -167,6 +167,12 @@ class Settings(_Table):
         return frozenset({Facet.CORE, *self.require})
 
 
+def source_of(folder: Path) -> str:
+    """How a message names the file whose settings hold in ``folder``, or that there is none."""
+    file = settings_file(folder)
+    return "the settings" if file is None else file.name
+
+
 def read_settings(folder: Path) -> Settings:
     """The settings that hold in ``folder``: of the nearest folder upwards that has a settings or project file.
 

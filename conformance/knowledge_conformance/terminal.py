@@ -9,6 +9,7 @@ from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check, Level
 from knowledge_conformance.kinds import KINDS, PROVIDER, kind_of
 from knowledge_conformance.proof import Ending, Proof, grouped
+from knowledge_conformance.reading import reason
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.results import FAILING, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
@@ -108,9 +109,9 @@ def note_lines(report: Report, settings: Settings | None = None, *, verbose: boo
         ids: dict[str, list[str]] = {}
         for check in report.checks:
             if check.outcome is outcome:
-                ids.setdefault("; ".join(filter(None, (check.saw, check.hint))), []).append(check.id)
-        for reason, those in ids.items():
-            yield from _field(label, f"{', '.join(those)}: {reason}")
+                ids.setdefault(reason(check), []).append(check.id)
+        for why, those in ids.items():
+            yield from _field(label, f"{', '.join(those)}: {why}")
 
 
 def _unexercised(report: Report) -> Iterator[str]:
@@ -143,8 +144,8 @@ def verdict_lines(report: Report) -> Iterator[str]:
 def proof_lines(proof: Proof) -> Iterator[str]:
     """How many of the faults were caught, and of the others what they need to show, or how to look at them."""
     yield from _field("proof", proof.sentence)
-    for reason, faults in grouped(proof.ended(Ending.HIDDEN)):
-        yield from _field("hidden", f"{', '.join(faults)}: {reason}")
+    for why, faults in grouped(proof.ended(Ending.HIDDEN)):
+        yield from _field("hidden", f"{', '.join(faults)}: {why}")
     for trial in proof.ended(Ending.MISSED):
         said = f"{trial.fault}: {trial.reason}: queries that find more, or more examples, may show it; look at it with"
         yield from _field("missed", said)

@@ -12,7 +12,7 @@ from typing import Final
 
 from knowledge_conformance import outages
 from knowledge_conformance.channels import Leak, Search, Texts, texts_of_answer, texts_of_error
-from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, calls_where, check
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.cutting import NO_CALL, Cutting, Trial, cutting, said_of
 from knowledge_conformance.declared import declared
@@ -34,7 +34,7 @@ _CODES_HINT: Final = "knowledge_provider.services.refusal(status, retry_after) m
 
 
 def _calls(trials: int) -> Callable[[Settings], int]:
-    return lambda settings: _CONTROL_CALLS + 1 + trials if settings.inject_network_faults else 0
+    return calls_where("inject_network_faults", _CONTROL_CALLS + 1 + trials)
 
 
 _cut_check: Final = partial(check, facet=Facet.BACK_END, surveyed=True)

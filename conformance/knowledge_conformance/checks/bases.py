@@ -1,10 +1,10 @@
 """Clause 3.4: knowledge bases restrict an answer. Knows the ids that the settings name; judges no answer's quality."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, calls_where, check
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.ownership import ids_of
 from knowledge_conformance.render import show
@@ -79,10 +79,6 @@ def _calls(settings: Settings) -> int:
     return bases * (QUERIES_MAX + bases - 1)
 
 
-def _where_bases(calls: int) -> Callable[[Settings], int]:
-    return lambda settings: calls if settings.bases else 0
-
-
 # Clause 3.4
 @check("KP-309", clause="3.4", level=Level.MUST, facet=Facet.BASES, needs=("KP-301",), calls=_calls, surveyed=True)
 async def bases_restrict_the_answer(subject: Subject) -> None:
@@ -119,7 +115,7 @@ async def _finding(subject: Subject, base: _Base, queries: Sequence[str]) -> str
     level=Level.MUST,
     facet=Facet.BASES,
     needs=("KP-309",),
-    calls=_where_bases(QUERIES_MAX + len(_NOT_BASES) + 2),
+    calls=calls_where("bases", QUERIES_MAX + len(_NOT_BASES) + 2),
     surveyed=True,
 )
 async def an_unknown_base_holds_nothing(subject: Subject) -> None:
@@ -158,7 +154,7 @@ async def _answering(subject: Subject, bases: Sequence[_Base]) -> tuple[_Base, s
     level=Level.MUST,
     facet=Facet.BASES,
     needs=("KP-310",),
-    calls=_where_bases(QUERIES_MAX + 3 + _FILTERS_MAX * BASES_MAX),
+    calls=calls_where("bases", QUERIES_MAX + 3 + _FILTERS_MAX * BASES_MAX),
     surveyed=True,
 )
 async def nothing_left_is_not_everything(subject: Subject) -> None:

@@ -1,18 +1,14 @@
 """Clause 3.2 by generated requests. The only check that loads Hypothesis, and only when it runs."""
 
-import asyncio
 from functools import partial
 from typing import Final
 
-from knowledge_conformance.calls import Raised, in_thread
-from knowledge_conformance.check import Check, Level, Violation, check
+from knowledge_conformance.check import Check, Level, check
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.checks.requests import accepted
-from knowledge_conformance.drawn import EnoughError, plain_input
-from knowledge_conformance.known import is_known
+from knowledge_conformance.drawing import look_at_requests
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.watched import OutOfCallsError
 from knowledge_provider import RetrievalRequest
 
 SHRINK_CALLS: Final = 60
@@ -36,31 +32,14 @@ async def generated_requests_are_answered(subject: Subject) -> None:
     from knowledge_conformance.generate import each_request
 
     judges = await judges_that_hold(subject)
-    loop = asyncio.get_running_loop()
-    found: list[Violation] = []
+    settings = subject.settings
 
-    def examine(request: RetrievalRequest) -> None:
-        attempt = asyncio.run_coroutine_threadsafe(subject.attempt(request), loop)
-        try:
-            judge_all(accepted(attempt.result()), judges)
-        except OutOfCallsError:
-            raise EnoughError from None
-        except Violation as violation:
-            violation.input = plain_input("request", request.model_dump(mode="json", exclude_defaults=True))
-            found.append(violation)
-            if is_known("KP-303", subject.settings, violation.wanted, violation.saw):
-                raise EnoughError from None
-            raise
+    async def ask(request: RetrievalRequest) -> None:
+        judge_all(accepted(await subject.attempt(request)), judges)
         subject.observe()
 
-    run = partial(each_request, examine, examples=subject.settings.examples, seed=subject.settings.seed)
-    given = (subject.settings.replay or {}).get("request")
-    ended = await in_thread(run if given is None else partial(examine, RetrievalRequest.model_validate(given)))
-    if found:
-        # The last one is the smallest: Hypothesis only tries requests that are smaller than the smallest failing one.
-        raise found[-1]
-    if isinstance(ended, Raised):
-        raise OutOfCallsError if isinstance(ended.error, EnoughError) else ended.error
+    draw = partial(each_request, examples=settings.examples, seed=settings.seed)
+    await look_at_requests("KP-303", settings, draw, ask)
 
 
 CHECKS: Final[tuple[Check, ...]] = (generated_requests_are_answered,)

@@ -4,17 +4,16 @@ Observed through ``search`` alone, with providers that answer what they are told
 of ours. What is expected comes from ``normalize_response``, or was published with the vectors and URIs.
 """
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
 from knowledge_conformance import corpora
-from knowledge_conformance.calls import Raised, in_thread
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.drawn import EnoughError, plain_input
+from knowledge_conformance.drawing import look_at_drawn
+from knowledge_conformance.drawn import plain_input
 from knowledge_conformance.host_subject import QUERY, DrivenHost, HostSubject
-from knowledge_conformance.known import is_known
 from knowledge_conformance.outcomes import entries, first_difference, read_outcome
 from knowledge_conformance.render import show
 from knowledge_fakes.scripted import MALFORMED, ScriptedProvider
@@ -109,28 +108,11 @@ async def _generated(subject: HostSubject, host: DrivenHost, provider: _Answerin
     # Here, not at the top: Hypothesis takes longer to load than everything else.
     from knowledge_conformance.generate import each_response
 
-    loop = asyncio.get_running_loop()
-    found: list[Violation] = []
+    async def ask(response: object) -> None:
+        await _as_normalised(subject, host, provider, response, show(response, limit=200))
 
-    def examine(response: object) -> None:
-        drawn = plain_input("response", response)  # now: whoever gets it may change it
-        looked = _as_normalised(subject, host, provider, response, show(response, limit=200))
-        try:
-            asyncio.run_coroutine_threadsafe(looked, loop).result()
-        except Violation as violation:
-            violation.input = drawn
-            found.append(violation)
-            if is_known("KP-815", subject.settings, violation.wanted, violation.saw):
-                raise EnoughError from None
-            raise
-
-    examples = _EXAMPLES_FOR_EACH * subject.settings.examples
-    ended = await in_thread(lambda: each_response(examine, examples=examples, seed=subject.settings.seed))
-    if found:
-        # The last one is the smallest.
-        raise found[-1]
-    if isinstance(ended, Raised):
-        raise ended.error
+    draw = partial(each_response, examples=_EXAMPLES_FOR_EACH * subject.settings.examples, seed=subject.settings.seed)
+    await look_at_drawn("KP-815", subject.settings, draw, ask, keep=partial(plain_input, "response"))
 
 
 # Clause 8.8, rule N10

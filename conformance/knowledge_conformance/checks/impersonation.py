@@ -1,24 +1,16 @@
 """Clause 4.2 by requests in which a model says that it is somebody else. Knows such requests; makes no context."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from knowledge_conformance.calls import Raised, in_thread
-from knowledge_conformance.check import Check, Facet, Level, Violation, check
+from knowledge_conformance.check import Check, Facet, Level, calls_where, check
 from knowledge_conformance.checks.owners import secrets_of
-from knowledge_conformance.drawn import EnoughError, plain_input
+from knowledge_conformance.drawing import look_at_requests
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.impersonating import cast_of, generated, impersonations
-from knowledge_conformance.known import is_known
-from knowledge_conformance.ownership import Secret, crossed, owners_of, pair_of, reached, where_owners
+from knowledge_conformance.ownership import Secret, crossed, owners_of, pair_of, reached
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.watched import OutOfCallsError
 from knowledge_provider import RetrievalRequest
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
 
 _OWNERS: Final = 2
 _IMPERSONATIONS_MAX: Final = 19
@@ -33,7 +25,7 @@ _SHRINK_CALLS: Final = 12
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-404",),
-    calls=where_owners(_OWNERS + _IMPERSONATIONS_MAX),
+    calls=calls_where("owners", _OWNERS + _IMPERSONATIONS_MAX),
     surveyed=True,
 )
 async def a_request_names_no_owner(subject: Subject) -> None:
@@ -69,7 +61,7 @@ def _refuse_reach(exchange: Exchange, secret: Secret) -> None:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-402",),
-    calls=where_owners(_OWNERS + _GENERATED_MAX + _SHRINK_CALLS),
+    calls=calls_where("owners", _OWNERS + _GENERATED_MAX + _SHRINK_CALLS),
     surveyed=True,
     replays=True,
 )
@@ -87,41 +79,13 @@ async def no_generated_request_names_an_owner(subject: Subject) -> None:
         _refuse_reach(await subject.attempt(request, subject.context(owner_id=asker.name)), secret)
         subject.observe()
 
-    await _each(subject, generated(cast_of(asker, victim, subject.settings)), ask)
-
-
-async def _each(
-    subject: Subject,
-    strategy: "SearchStrategy[RetrievalRequest]",
-    ask: Callable[[RetrievalRequest], Coroutine[None, None, None]],
-) -> None:
-    """Ask what the strategy draws, from Hypothesis's thread; raises the violation of the smallest failing request."""
     # Here, not at the top: Hypothesis takes longer to load than everything else.
     from knowledge_conformance.generate import each_drawn
 
-    loop = asyncio.get_running_loop()
-    found: list[Violation] = []
-
-    def examine(request: RetrievalRequest) -> None:
-        try:
-            asyncio.run_coroutine_threadsafe(ask(request), loop).result()
-        except OutOfCallsError:
-            raise EnoughError from None
-        except Violation as violation:
-            violation.input = plain_input("request", request.model_dump(mode="json", exclude_defaults=True))
-            found.append(violation)
-            if is_known("KP-403", subject.settings, violation.wanted, violation.saw):
-                raise EnoughError from None
-            raise
-
     settings = subject.settings
-    given = (settings.replay or {}).get("request")
-    run = partial(each_drawn, strategy, examine, examples=min(settings.examples, _GENERATED_MAX), seed=settings.seed)
-    ended = await in_thread(run if given is None else partial(examine, RetrievalRequest.model_validate(given)))
-    if found:
-        raise found[-1]
-    if isinstance(ended, Raised):
-        raise OutOfCallsError if isinstance(ended.error, EnoughError) else ended.error
+    strategy, examples = generated(cast_of(asker, victim, settings)), min(settings.examples, _GENERATED_MAX)
+    draw = partial(each_drawn, strategy, examples=examples, seed=settings.seed)
+    await look_at_requests("KP-403", settings, draw, ask)
 
 
 CHECKS: Final[tuple[Check, ...]] = (a_request_names_no_owner, no_generated_request_names_an_owner)

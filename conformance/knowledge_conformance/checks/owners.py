@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
 
-from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Violation, check
+from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Violation, calls_where, check
 from knowledge_conformance.exchange import Exchange, place
 from knowledge_conformance.interleaving import interleaved
 from knowledge_conformance.ownership import (
@@ -22,7 +22,6 @@ from knowledge_conformance.ownership import (
     reached,
     require_own,
     secret_of,
-    where_owners,
 )
 from knowledge_conformance.parts import parts_of, show_path
 from knowledge_conformance.plain import copied
@@ -64,7 +63,7 @@ async def secrets_of(subject: Subject, owners: Sequence[Owner]) -> dict[str, Sec
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-301",),
-    calls=where_owners(2 * OWNERS_MAX),
+    calls=calls_where("owners", 2 * OWNERS_MAX),
     minimum=2,
     surveyed=True,
 )
@@ -99,7 +98,7 @@ def _around(owners: Sequence[Owner]) -> list[tuple[Owner, Owner]]:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-401",),
-    calls=where_owners(4 * OWNERS_MAX),
+    calls=calls_where("owners", 4 * OWNERS_MAX),
     surveyed=True,
 )
 async def no_cache_crosses_owners(subject: Subject) -> None:
@@ -138,7 +137,7 @@ def _refuse_cached(exchange: Exchange, found: str | None) -> None:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-404",),
-    calls=where_owners(OWNERS_MAX + 4 * _ROUNDS),
+    calls=calls_where("owners", OWNERS_MAX + 4 * _ROUNDS),
     surveyed=True,
 )
 async def owners_do_not_meet(subject: Subject) -> None:
@@ -187,7 +186,7 @@ def _refuse_meeting(exchange: Exchange, secret: Secret) -> None:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-401",),
-    calls=where_owners(1 + len(_BLANK)),
+    calls=calls_where("owners", 1 + len(_BLANK)),
     minimum=len(_BLANK),
     surveyed=True,
 )
