@@ -8,6 +8,8 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from knowledge_provider.text import CONTROLS_IN_CONTENT, SURROGATES
+
 # What hides text or turns it round: as in rule N5, and what else is default-ignorable but for joiners and variation
 # selectors, which scripts and emoji need.
 _HIDDEN_BASIC: Final = (
@@ -23,7 +25,7 @@ _SMALL: Final = "＜﹤"
 _ALIKE: Final = "‹〈⟨˂ᐸ❮❬≺⧼⟪«《"
 
 # What rule N6 leaves of no text, as far as it has not been named.
-_UNCLEAN: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
+_UNCLEAN: Final = CONTROLS_IN_CONTENT + SURROGATES
 
 
 def _others(characters: str) -> str:

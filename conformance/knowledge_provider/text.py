@@ -20,17 +20,17 @@ _TRIMMED_AT_END: Final = _WHITE_SPACE + "\u200c\u200d"
 
 # They reorder or hide what a reader sees: embeddings, overrides, isolates and tags.
 _REORDERING: Final = "\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f"
-_SURROGATES: Final = "\ud800-\udfff"
+SURROGATES: Final = "\ud800-\udfff"
 _CONTROLS: Final = "\x00-\x1f\x7f-\x9f"
-_CONTROLS_IN_CONTENT: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f"
+CONTROLS_IN_CONTENT: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _CONTROLS_NOT_SPLIT: Final = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
 
 _FIND_REORDERING: Final = re.compile(f"[{_REORDERING}]+")
-_FIND_SURROGATE: Final = re.compile(f"[{_SURROGATES}]")
+_FIND_SURROGATE: Final = re.compile(f"[{SURROGATES}]")
 _FIND_SPACE_LIKE: Final = re.compile(f"[{_CONTROLS}\ufeff]+")
-_FIND_CONTROL: Final = re.compile(f"[{_CONTROLS_IN_CONTENT}]")
-_FIND_CHANGE_IN_LINE: Final = re.compile(f"[{_CONTROLS_NOT_SPLIT}\ufeff{_REORDERING}{_SURROGATES}]")
-_FIND_CHANGE_IN_CONTENT: Final = re.compile(f"[{_CONTROLS_IN_CONTENT}{_REORDERING}{_SURROGATES}]")
+_FIND_CONTROL: Final = re.compile(f"[{CONTROLS_IN_CONTENT}]")
+_FIND_CHANGE_IN_LINE: Final = re.compile(f"[{_CONTROLS_NOT_SPLIT}\ufeff{_REORDERING}{SURROGATES}]")
+_FIND_CHANGE_IN_CONTENT: Final = re.compile(f"[{CONTROLS_IN_CONTENT}{_REORDERING}{SURROGATES}]")
 # Whole ASCII texts are common, and for them a table is five times as fast as an expression.
 _ASCII_CONTENT: Final = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), 0x7F], " ")
 

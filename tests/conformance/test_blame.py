@@ -136,11 +136,11 @@ def test_a_module_without_a_name_is_no_accident() -> None:
 
 DUMP = """Thread 0x00007f01 (most recent call first):
   File "/usr/lib/python3.11/threading.py", line 327 in wait
-  File "/home/me/acme/search.py", line 40 in _watch
+  File "/srv/acme/search.py", line 40 in _watch
 
 Current thread 0x00007f02 (most recent call first):
   File "/usr/lib/python3.11/re/__init__.py", line 166 in match
-  File "/home/me/acme/search.py", line 12 in retrieve
+  File "/srv/acme/search.py", line 12 in retrieve
   File "/site/knowledge_conformance/worker.py", line 150 in run
   File "<frozen runpy>", line 88 in _run_code
 """
@@ -148,7 +148,7 @@ Current thread 0x00007f02 (most recent call first):
 
 def test_a_dump_from_outside_names_the_thread_that_the_kit_called() -> None:
     """By module, as the search path has it."""
-    named = where_dumped(DUMP, ["/home/me", "/site", "/usr/lib/python3.11"])
+    named = where_dumped(DUMP, ["/srv", "/site", "/usr/lib/python3.11"])
     assert named == " inside C code called from acme.search.retrieve, line 12"
 
 
@@ -158,4 +158,4 @@ def test_a_dump_from_outside_names_the_thread_that_the_kit_called() -> None:
 )
 def test_a_dump_of_another_shape_names_nothing(dump: str) -> None:
     """The process may have written anything there."""
-    assert where_dumped(dump, ["/home/me"]) == ""
+    assert where_dumped(dump, ["/srv"]) == ""

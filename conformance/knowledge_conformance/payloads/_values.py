@@ -3,9 +3,12 @@
 Knows the contract's text and URI strategies and numpy's scalars; knows no vendor.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+from hypothesis import event
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from knowledge_conformance._text_strategies import hostile_text
 from knowledge_conformance._uri_strategies import uris
@@ -32,7 +35,9 @@ NUMBERS: Final = (
 )
 TEXT: Final = hostile_text() | st.sampled_from(["", " ", "0", "text " * 2000, "知" * 4001, "<html>", "\ud800"])
 SCALARS: Final = st.none() | NUMBERS | TEXT
-HIDDEN: Final = st.sampled_from([{"token": PLANTED}, [PLANTED], {"a": {"b": [{"c": PLANTED}]}}, [], {}, object()])
+_IN_JSON: Final = [{"token": PLANTED}, [PLANTED], {"a": {"b": [{"c": PLANTED}]}}, [], {}]
+HIDDEN_JSON: Final = st.sampled_from(_IN_JSON)
+HIDDEN: Final = st.sampled_from([*_IN_JSON, object()])
 VECTORS: Final = st.just([0.01] * 1536)
 
 
@@ -48,12 +53,24 @@ NUMPYS: Final = st.builds(
     st.sampled_from([0, 1, 0.25]),
 ) | st.builds(_of_numpy, st.just("float32"), st.sampled_from([float("nan"), float("inf")]))
 
-VALUES: Final = SCALARS | LINKS | uris("public") | uris("private") | HIDDEN | VECTORS | NUMPYS
+PLAIN_VALUES: Final = SCALARS | LINKS | uris("public") | uris("private") | HIDDEN | VECTORS
+_VALUES: Final = PLAIN_VALUES | NUMPYS
 META: Final = st.one_of(
     st.dictionaries(
         st.sampled_from(["url", "title", "source_id", "owner", "a" * 200, "", " "]) | hostile_text(),
-        VALUES,
+        _VALUES,
         max_size=4,
     ),
     st.integers(17, 40).map(lambda size: {f"key {n}": n for n in range(size)}),
 )
+
+
+def broken_in_places(
+    draw: DrawFn, sound: SearchStrategy[dict[str, Any]], hostile: Mapping[str, SearchStrategy[Any]], what: str
+) -> dict[str, Any]:
+    """The fields of something sound, with at most two of those that ``hostile`` names drawn from there."""
+    fields = draw(sound)
+    for name in draw(st.lists(st.sampled_from(sorted(hostile)), max_size=2, unique=True)):
+        event(f"broken {what}: {name}")
+        fields[name] = draw(hostile[name])
+    return fields

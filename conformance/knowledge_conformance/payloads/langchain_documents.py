@@ -7,11 +7,20 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, Final
 
-from hypothesis import event
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from knowledge_conformance.payloads._values import HIDDEN, LINKS, META, NUMPYS, PLANTED, SCALARS, TEXT, VECTORS
+from knowledge_conformance.payloads._values import (
+    HIDDEN,
+    LINKS,
+    META,
+    NUMPYS,
+    PLANTED,
+    SCALARS,
+    TEXT,
+    VECTORS,
+    broken_in_places,
+)
 
 __all__ = ["PLANTED", "answers", "documents", "scored_answers"]
 
@@ -47,10 +56,7 @@ def documents(draw: DrawFn) -> Any:
     nothing = draw(st.sampled_from([None] * 8 + [PLANTED, 0, [], {"page_content": PLANTED}, object()]))
     if nothing is not None:
         return nothing
-    fields = draw(_SOUND)
-    for name in draw(st.lists(st.sampled_from(sorted(_FIELDS)), max_size=2, unique=True)):
-        event(f"broken document: {name}")
-        fields[name] = draw(_FIELDS[name])
+    fields = broken_in_places(draw, _SOUND, _FIELDS, "document")
     return _document(fields, as_duck=draw(st.booleans()))
 
 

@@ -8,44 +8,27 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
-from hypothesis import event
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from knowledge_conformance._text_strategies import hostile_text
 from knowledge_conformance._uri_strategies import uris
+from knowledge_conformance.payloads._values import (
+    HIDDEN,
+    LINKS,
+    NUMBERS,
+    PLAIN_VALUES,
+    PLANTED,
+    SCALARS,
+    TEXT,
+    broken_in_places,
+)
 
 __all__ = ["PLANTED", "answers", "scored_nodes"]
 
-PLANTED: Final = "sk-planted-7hB3xW9k"
-"""A secret that stands in many places of the payloads, and belongs into no result and no message."""
-
-# Where a link carries a credential, whatever field it stands in.
-_LINKS: Final = st.sampled_from(
-    [
-        f"https://user:{PLANTED}@files.example.org/a.pdf",
-        f"https://bucket.example.org/a.pdf?X-Amz-Signature={PLANTED}",
-        f"https://example.org/a?page=2&api_key={PLANTED}#top",
-        f"https://example.org/a#access_token={PLANTED}",
-        f"postgresql://reader:{PLANTED}@db.internal/handbook",
-        f"see //user:{PLANTED}@nas/share?key={PLANTED}",
-    ]
-)
-_NUMBERS: Final = (
-    st.integers()
-    | st.floats()
-    | st.booleans()
-    | st.sampled_from([0, -0.0, 1.0000002, 1e308, 10**400, float("nan"), float("-inf")])
-)
-_TEXT: Final = hostile_text() | st.sampled_from(["", " ", "0", "text " * 2000, "知" * 4001, "<html>", "\ud800"])
-_SCALARS: Final = st.none() | _NUMBERS | _TEXT
-_HIDDEN: Final = st.sampled_from([{"token": PLANTED}, [PLANTED], {"a": {"b": [{"c": PLANTED}]}}, [], {}, object()])
-_VECTORS: Final = st.just([0.01] * 1536)
-
-_VALUES: Final = _SCALARS | _LINKS | uris("public") | uris("private") | _HIDDEN | _VECTORS
 _METADATA: Final = st.one_of(
     st.dictionaries(
-        st.sampled_from(["source", "title", "file_name", "a" * 200, "", " "]) | hostile_text(), _VALUES, max_size=4
+        st.sampled_from(["source", "title", "file_name", "a" * 200, "", " "]) | hostile_text(), PLAIN_VALUES, max_size=4
     ),
     st.integers(17, 40).map(lambda size: {f"key {n}": n for n in range(size)}),
 )
@@ -60,14 +43,14 @@ _SOUND: Final[SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
     }
 )
 _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
-    "id_": _SCALARS | _LINKS | _HIDDEN | st.uuids(),
-    "text": _SCALARS | _HIDDEN,
-    "metadata": _METADATA | st.none() | _TEXT | st.sampled_from([[PLANTED], object()]),
-    "excluded_llm_metadata_keys": st.lists(hostile_text(), max_size=3) | st.none() | _NUMBERS | _HIDDEN,
-    "document": _SCALARS | _LINKS | _HIDDEN | uris("public") | uris("private"),
+    "id_": SCALARS | LINKS | HIDDEN | st.uuids(),
+    "text": SCALARS | HIDDEN,
+    "metadata": _METADATA | st.none() | TEXT | st.sampled_from([[PLANTED], object()]),
+    "excluded_llm_metadata_keys": st.lists(hostile_text(), max_size=3) | st.none() | NUMBERS | HIDDEN,
+    "document": SCALARS | LINKS | HIDDEN | uris("public") | uris("private"),
     "relationships": st.sampled_from([None, [PLANTED], {"1": {"node_id": PLANTED}}]),
 }
-_SCORES: Final = st.none() | _NUMBERS | st.sampled_from(["0.9", "high", "", PLANTED, [0.5], object()])
+_SCORES: Final = st.none() | NUMBERS | st.sampled_from(["0.9", "high", "", PLANTED, [0.5], object()])
 
 
 def _node(kind: str, fields: Mapping[str, Any]) -> Any:
@@ -98,10 +81,7 @@ def _ignoring(text: Any, **_: object) -> Any:
 
 @st.composite
 def _some_node(draw: DrawFn) -> Any:
-    fields = draw(_SOUND)
-    for name in draw(st.lists(st.sampled_from(sorted(_FIELDS)), max_size=2, unique=True)):
-        event(f"broken node: {name}")
-        fields[name] = draw(_FIELDS[name])
+    fields = broken_in_places(draw, _SOUND, _FIELDS, "node")
     if isinstance(fields["metadata"], dict) and draw(st.booleans()):
         # What its owner keeps from the model; a list that cannot be read keeps everything from it.
         fields["metadata"] = {"api_key": PLANTED, **fields["metadata"], "password": PLANTED}

@@ -13,11 +13,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from knowledge_conformance._text_strategies import hostile_text
 from knowledge_conformance._uri_strategies import uris
+from knowledge_conformance.payloads._values import HIDDEN_JSON, LINKS, NUMBERS, PLANTED, SCALARS, TEXT
 
 __all__ = ["PLANTED", "Reply", "bodies", "pages", "replies", "rows"]
-
-PLANTED: Final = "sk-planted-4fS9cQ2v"
-"""A secret that stands in many places of the payloads, and belongs into no result and no message."""
 
 
 class Reply(NamedTuple):
@@ -28,34 +26,14 @@ class Reply(NamedTuple):
     body: bytes
 
 
-# Where a link carries a credential, whatever field it stands in.
-_LINKS: Final = st.sampled_from(
-    [
-        f"https://user:{PLANTED}@files.example.org/a.pdf",
-        f"https://bucket.example.org/a.pdf?X-Amz-Signature={PLANTED}",
-        f"https://example.org/a?page=2&api_key={PLANTED}#top",
-        f"https://example.org/a#access_token={PLANTED}",
-        f"postgresql://reader:{PLANTED}@db.internal/handbook",
-        f"see //user:{PLANTED}@nas/share?key={PLANTED}",
-    ]
-)
-_NUMBERS: Final = (
-    st.integers()
-    | st.floats()
-    | st.booleans()
-    | st.sampled_from([0, -0.0, 1.0000002, 1e308, 10**400, float("nan"), float("-inf")])
-)
-_TEXT: Final = hostile_text() | st.sampled_from(["", " ", "0", "text " * 2000, "知" * 4001, "<html>", "\ud800"])
-_SCALARS: Final = st.none() | _NUMBERS | _TEXT
-_HIDDEN: Final = st.sampled_from([{"token": PLANTED}, [PLANTED], {"a": {"b": [{"c": PLANTED}]}}, [], {}])
 _ANYTHING: Final = st.recursive(
-    _SCALARS | _HIDDEN,
+    SCALARS | HIDDEN_JSON,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(hostile_text(), inner, max_size=3),
     max_leaves=8,
 )
 
 _PARTS: Final = st.one_of(
-    _TEXT.map(lambda text: {"type": "text", "text": text}),
+    TEXT.map(lambda text: {"type": "text", "text": text}),
     st.sampled_from(
         [
             {"type": "image", "image_url": f"https://example.org/a?sig={PLANTED}&sv=1"},
@@ -67,13 +45,13 @@ _PARTS: Final = st.one_of(
             [PLANTED],
         ]
     ),
-    _TEXT,
+    TEXT,
 )
-_CONTENT: Final = st.lists(_PARTS, max_size=3) | _TEXT | _HIDDEN | st.none() | _NUMBERS
+_CONTENT: Final = st.lists(_PARTS, max_size=3) | TEXT | HIDDEN_JSON | st.none() | NUMBERS
 _SCORES: Final = (
-    _NUMBERS | st.sampled_from(["0.9", "1e-3", "nan", "high", "", " 1", "1_0", "९", "9" * 5000, PLANTED]) | st.none()
+    NUMBERS | st.sampled_from(["0.9", "1e-3", "nan", "high", "", " 1", "1_0", "९", "9" * 5000, PLANTED]) | st.none()
 )
-_ATTRIBUTE: Final = _SCALARS | _LINKS | uris("public") | uris("private") | _HIDDEN
+_ATTRIBUTE: Final = SCALARS | LINKS | uris("public") | uris("private") | HIDDEN_JSON
 _ATTRIBUTES: Final = st.one_of(
     st.dictionaries(
         st.sampled_from(["source", "title", "id", "a" * 200, "", " "]) | hostile_text(), _ATTRIBUTE, max_size=4
@@ -92,13 +70,13 @@ _SOUND_ROW: Final[SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
     }
 )
 _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
-    "file_id": _SCALARS | _LINKS | _HIDDEN,
-    "filename": _SCALARS | _LINKS | _HIDDEN,
+    "file_id": SCALARS | LINKS | HIDDEN_JSON,
+    "filename": SCALARS | LINKS | HIDDEN_JSON,
     "score": _SCORES,
     "attributes": _ATTRIBUTES,
     "content": _CONTENT,
     # What the API does not have.
-    "id": _SCALARS | _HIDDEN,
+    "id": SCALARS | HIDDEN_JSON,
     "source": _ANYTHING,
     "api_key": st.just(PLANTED),
 }

@@ -201,16 +201,21 @@ def _whole_rows(text: str) -> list[Any]:
     return [row for row in rows if isinstance(row, dict) and row.get("id")]
 
 
+def _listed(response: Any) -> Any:
+    """An answer that has a list of results, whatever they are."""
+    refuse(response)
+    found = read_json(response.content)
+    if not isinstance(found, dict) or not isinstance(found.get("results"), list):
+        raise errors.KnowledgeInvalidResponseError("wanted a list of results")
+    return found
+
+
 @fault("KP-523", fragment="null for each text", settings=CUT, over=OVER_HTTP)
 def rows_as_they_come(sound: Any) -> Any:
     """The service's records are handed on as they are, whatever has become of them."""
 
     def read(response: Any, _request: RetrievalRequest) -> Any:
-        refuse(response)
-        found = read_json(response.content)
-        if not isinstance(found, dict) or not isinstance(found.get("results"), list):
-            raise errors.KnowledgeInvalidResponseError("wanted a list of results")
-        return found
+        return _listed(response)
 
     return reading(sound, read)
 
@@ -220,10 +225,7 @@ def unusable_rows_are_none(sound: Any) -> Any:
     """Records that cannot be used are left out, and when that is all of them, nothing was found."""
 
     def read(response: Any, request: RetrievalRequest) -> Any:
-        refuse(response)
-        found = read_json(response.content)
-        if not isinstance(found, dict) or not isinstance(found.get("results"), list):
-            raise errors.KnowledgeInvalidResponseError("wanted a list of results")
+        _listed(response)
         with suppress(errors.KnowledgeInvalidResponseError):
             return results_of(response, request)
         return []
