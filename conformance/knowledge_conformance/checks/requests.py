@@ -112,12 +112,13 @@ def at_most_top_k(exchange: Exchange) -> int:
 
 
 # Clause 3.7
-@check("KP-305", clause="3.7", level=Level.SHOULD, needs=("KP-301",), calls=1, surveyed=True)
+@check("KP-305", clause="3.7", level=Level.SHOULD, needs=("KP-301",), calls=3, surveyed=True)
 async def nonsense_finds_nothing(subject: Subject) -> None:
     """A query that matches nothing gives an empty list.
 
     Filler is read out as if it were knowledge. A nearest-neighbour store always answers: give it a threshold, or accept
-    this advice. The query is made up of words that no corpus has.
+    this advice. The query is made up of words that no corpus has. It is asked twice, with one that finds something
+    between: what was found last is no answer either.
     """
     if subject.settings.no_hit_query is not None:
         raise Inapplicable("the settings name a query that matches nothing: KP-306 asks that")
@@ -125,7 +126,7 @@ async def nonsense_finds_nothing(subject: Subject) -> None:
 
 
 # Clause 3.7
-@check("KP-306", clause="3.7", level=Level.MUST, needs=("KP-301",), calls=1, surveyed=True)
+@check("KP-306", clause="3.7", level=Level.MUST, needs=("KP-301",), calls=3, surveyed=True)
 async def named_no_hit_query_finds_nothing(subject: Subject) -> None:
     """The query that the settings name as matching nothing gives an empty list.
 
@@ -146,7 +147,22 @@ async def _finds_nothing(subject: Subject, query: str) -> None:
             saw=exchange.came,
             hint="drop results that do not match, by a threshold of your own; nothing found is no error",
         )
+    await _still_finds_nothing(subject, query)
     subject.observe()
+
+
+async def _still_finds_nothing(subject: Subject, query: str) -> None:
+    # A provider that falls back on its last answer had none to fall back on before.
+    finding = (await subject.found())[0].request.model_copy(deep=True)
+    await subject.attempt(finding)
+    exchange = await subject.attempt(RetrievalRequest(query=query))
+    if exchange.error is not None or exchange.count:
+        raise Violation(
+            wanted="an empty list again, after a query that finds something",
+            saw=exchange.came,
+            hint="keep nothing of one call for the next: build each answer in local variables",
+            where=f"{exchange}, after {show_request(finding)}",
+        )
 
 
 # Clause 3.2

@@ -126,10 +126,14 @@ async def together_is_as_alone(subject: Subject) -> None:
             raise Violation(
                 wanted="the answer that the same request gets alone",
                 saw=_came(exchange),
-                hint="bound the number of calls inside the provider and let the others wait",
+                hint=_STATE if exchange.error is None else _CROWD,
                 where=str(exchange),
             )
         subject.observe()
+
+
+_CROWD: Final = "bound the number of calls inside the provider and let the others wait"
+_STATE: Final = f"keep nothing of one call for the next, build each answer in local variables; {_CROWD}"
 
 
 def _came(exchange: Exchange) -> str:

@@ -139,6 +139,18 @@ def apology_in_spite_of_a_promise(sound: Any) -> Any:
     return answering(sound, _apologise)
 
 
+@fault("KP-305", "KP-113", "KP-706", fragment="after a query that finds something")
+def last_answer_sticks(sound: Any) -> Any:
+    """Where nothing matches, what was found last is still in the attribute that retrieve answers from."""
+    last: list[Any] = []
+
+    def change(answer: Any, request: RetrievalRequest) -> Any:
+        last[:] = rows_of(answer) or last
+        return put_rows(answer, last[: request.top_k])
+
+    return answering(sound, change)
+
+
 def _apologise(answer: Any, _request: RetrievalRequest) -> Any:
     apology = {"id": "no-results", "content": "Sorry, I could not find anything about that.", "score": 0.0}
     return answer if rows_of(answer) else put_rows(answer, [apology])
