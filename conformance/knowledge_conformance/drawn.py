@@ -1,6 +1,7 @@
 """Inputs that a check drew, as JSON that another run can look at again. Knows JSON and bounds, no check, no token."""
 
 import json
+from copy import deepcopy
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -9,6 +10,10 @@ from knowledge_conformance.redact import redact
 
 INPUT_MAX: Final = 4_000
 """Characters of JSON that an input may take; a larger one is found again by its seed."""
+
+
+_WRITER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+"""Made here: a provider in this process may replace what ``json.dumps`` names."""
 
 
 class EnoughError(BaseException):
@@ -21,7 +26,7 @@ def plain_input(name: str, value: Any) -> dict[str, JsonValue] | None:
         text = compact(value) if _is_json(value) else ""
     except (ValueError, RecursionError):
         return None
-    return {name: json.loads(text)} if 0 < len(text) <= INPUT_MAX else None
+    return {name: deepcopy(value)} if 0 < len(text) <= INPUT_MAX else None
 
 
 def shown_input(value: dict[str, JsonValue] | None, secrets: tuple[str, ...]) -> dict[str, JsonValue] | None:
@@ -32,7 +37,7 @@ def shown_input(value: dict[str, JsonValue] | None, secrets: tuple[str, ...]) ->
 
 def compact(value: object) -> str:
     """JSON in as few characters as it takes; raises ``ValueError`` for NaN and infinities."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _WRITER.encode(value)
 
 
 def _is_json(value: object) -> bool:

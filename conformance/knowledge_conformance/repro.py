@@ -17,6 +17,8 @@ from knowledge_conformance.subject import DEFAULT_OWNER
 from knowledge_conformance.terminal import WIDTH
 
 _ASKS: Final = re.compile(r"\b(answer|results|rows)\b")
+_AFTER: Final = ", after retrieve("
+"""Where a failure needs another call before it."""
 _JUDGE: Final = re.compile(r"\((KP-\d+), which ordinary answers keep\)")
 _MODULES: Final = ("contextlib", "math", "re", "time")
 _CONTRACT: Final = (
@@ -128,6 +130,8 @@ def _body(check: CheckReport) -> str | None:
     if (check.wanted or "").startswith("an answer within"):
         return ANSWERED
     if saw.startswith("the events "):  # what it opens is heard by the kit alone
+        return None
+    if _AFTER in (check.where or ""):
         return None
     if saw.startswith("raised ") and check.id not in ("KP-307", "KP-202", "KP-204", "KP-701", "KP-706"):
         return ANSWERED if check.input is not None else BODIES.get(check.id)

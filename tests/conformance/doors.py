@@ -19,8 +19,12 @@ FEW: Final = "--provider-examples=1"
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The environment of a program that finds the modules beside this one and loads no plugin by itself."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "KNOWLEDGE_"))}
+    """The environment of a program that finds the modules beside this one and loads no plugin by itself.
+
+    Nor does it know that a CI runs it: pytest then shows each failure twice.
+    """
+    unknown = ("PYTEST_", "KNOWLEDGE_", "CI", "BUILD_NUMBER")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unknown)}
     return {**kept, "PYTHONPATH": str(HERE), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "120", **changes}
 
 
