@@ -190,6 +190,8 @@ def _connector(
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
+    # Clause 6.4: the SDK logs the text of a message that it cannot read.
+    services.log_without_tracebacks("mcp", "client", "mcp.client.stdio", "mcp.client.streamable_http")
     if not isinstance(server, str):
         made: Callable[[], Any] = server if callable(server) else lambda: server
         return lambda: Client(adapting.made(made, "what makes the server"))

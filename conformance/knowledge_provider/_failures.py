@@ -3,10 +3,12 @@
 Public through ``adapting`` and ``services``.
 """
 
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from functools import partial
+from functools import cache, partial
+from pathlib import PurePath
 from time import time
 from typing import Any, Final
 
@@ -83,6 +85,26 @@ def failure(error: Exception, what: str, *, late: Kinds = (), lost: Kinds = ()) 
         return (errors.KnowledgeInvalidResponseError if garbled else errors.KnowledgeUnavailableError)(message)
     response = errors.read_or_none(lambda: getattr(error, "response", None))
     return _of_status(_status(error) or _status(response), message, _header(response)) or _of_type(error, message)
+
+
+def log_without_tracebacks(package: str, *loggers: str) -> None:
+    """Leave the traceback out of what a vendor's package logs through these loggers, in this process; twice is once.
+
+    For one that logs the exception of an answer that it cannot read, whose text holds the answer, a key in it included
+    (clause 6.4). What the package says in words of its own is logged as before, and so is what others log there.
+    """
+    for name in loggers:
+        logging.getLogger(name).addFilter(_without_tracebacks_of(package))
+
+
+@cache
+def _without_tracebacks_of(package: str) -> Callable[[logging.LogRecord], bool]:
+    def passes(record: logging.LogRecord) -> bool:
+        if package in PurePath(record.pathname).parts:
+            record.exc_info = record.exc_text = None
+        return True
+
+    return passes
 
 
 def _of_status(status: int, message: str, retry_after: object) -> errors.KnowledgeFailedError | None:

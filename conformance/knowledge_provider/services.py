@@ -14,11 +14,20 @@ from urllib.parse import urlsplit
 from pydantic_core import Url
 
 from knowledge_provider import errors
-from knowledge_provider._failures import failure, refusal
+from knowledge_provider._failures import failure, log_without_tracebacks, refusal
 from knowledge_provider.cancel import CancelSignal
 from knowledge_provider.uris import UriFault, uri_fault
 
-__all__ = ["failure", "plain_url", "read_body", "refusal", "sendable", "stays_at_origin", "time_limit"]
+__all__ = [
+    "failure",
+    "log_without_tracebacks",
+    "plain_url",
+    "read_body",
+    "refusal",
+    "sendable",
+    "stays_at_origin",
+    "time_limit",
+]
 
 _NO_URL: Final = frozenset(
     {

@@ -1,5 +1,6 @@
 """``adapting.failure``: the contract's error for a vendor's exception, whatever that exception is made of."""
 
+import logging
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http import HTTPStatus
@@ -226,3 +227,16 @@ def test_an_interrupt_comes_out_of_reading_an_exception() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         adapting.failure(_with(response=property(interrupt)), "Acme")
+
+
+def test_a_package_logs_without_tracebacks_and_others_do_with_them(caplog: pytest.LogCaptureFixture) -> None:
+    """Clause 6.4: the exception of an answer that cannot be read holds the answer; asking for it twice adds nothing."""
+    for _ in range(2):
+        services.log_without_tracebacks("acme", "acme.reading", "acme.asking")
+    assert len(logging.getLogger("acme.asking").filters) == 1
+    raised = (ValueError, ValueError(SECRET), None)
+    for path in ("/lib/acme/session.py", "/lib/other/session.py"):
+        record = logging.LogRecord("acme.asking", logging.WARNING, path, 7, "cannot read %s", ("it",), raised)
+        logging.getLogger("acme.asking").handle(record)
+    assert [record.getMessage() for record in caplog.records] == ["cannot read it"] * 2
+    assert [record.exc_info for record in caplog.records] == [None, raised]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from knowledge_conformance import render
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
@@ -23,6 +24,8 @@ VALUE = "tb-live/9vX+Qe7Zk4m=2Lw"
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(NAME, VALUE)
+    # The providers are in this process, which would go on masking what is declared here, an ordinary word among it.
+    monkeypatch.setattr(render, "_declared", set(render._declared))
 
 
 def results(make: Any, *, secrets: tuple[str, ...] = (NAME,), **settings: Any) -> Mapping[str, CheckResult]:
