@@ -38,15 +38,22 @@ class ThreadCall(Generic[_T]):
         # Asked while `running` is true: whoever gives a call up asks in the other order, and misses none that is made.
         if not (self.done.done() or self.done.get_loop().is_closed()):
             self.outcome = _outcome(self._call)
-        self.end()
+        self._tell()
+
+    def refuse(self, why: RuntimeError) -> None:
+        """Let it end with a ``KnowledgeUnavailableError``, since no thread can be started for it."""
+        self.outcome = Future()
+        refusal = KnowledgeUnavailableError("the system starts no more threads; try again later")
+        refusal.__cause__ = why
+        self.outcome.set_exception(refusal)
+        self._tell()
+
+    def _tell(self) -> None:
+        self.running = False
+        self._ended(self)
         # A closed loop refuses, and then nobody waits any more.
         with suppress(RuntimeError):
             self.done.get_loop().call_soon_threadsafe(_settle, self.done, self.outcome)
-
-    def end(self) -> None:
-        """Say that no thread makes it any more."""
-        self.running = False
-        self._ended(self)
 
 
 class Threads:
@@ -63,7 +70,7 @@ class Threads:
         self._lock = threading.RLock()
 
     async def outcome(self, call: ThreadCall[_T]) -> "Future[_T]":
-        """How the call ended; raises ``KnowledgeUnavailableError`` where the system starts no thread."""
+        """How the call ended: with a ``KnowledgeUnavailableError`` where the system starts no thread."""
         self._begin(call)
         try:
             return await call.done
@@ -77,12 +84,22 @@ class Threads:
                 self._waiting[call] = None
                 return
             call.running = True
-            try:
-                threading.Thread(target=self._work, args=(call,), name="knowledge-call", daemon=True).start()
-            except RuntimeError as error:
-                call.end()
-                raise KnowledgeUnavailableError("the system starts no more threads; try again later") from error
             self._running += 1
+        # Not under the lock: it waits for the thread's first step, and the thread may be through by then.
+        try:
+            threading.Thread(target=self._work, args=(call,), name="knowledge-call", daemon=True).start()
+        except RuntimeError as error:
+            self._refuse(call, error)
+
+    def _refuse(self, call: ThreadCall[Any], why: RuntimeError) -> None:
+        with self._lock:
+            self._running -= 1
+            # Those that began to wait meanwhile: without a thread, none would come to them.
+            stranded = (
+                [] if self._running else [self._waiting.popitem(last=False)[0] for _ in range(len(self._waiting))]
+            )
+        for each in (call, *stranded):
+            each.refuse(why)
 
     def _work(self, call: ThreadCall[Any] | None) -> None:
         # A thread that is free takes the next call itself, so none waits while a thread has nothing to do.

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 from uuid import UUID
@@ -212,8 +213,10 @@ def plain_metadata(values: Mapping[Any, Any], *, without: Collection[str] = ()) 
     left = limits.METADATA_ENTRIES_MAX
     for key, value in islice(values.items(), _ENTRIES_READ_MAX):
         # Clause 6.1: also in a key, since some vendors name an entry by a link.
-        named = (type(key) is str or is_a(key, str)) and key not in without
-        name = place_text(key, limits.METADATA_KEY_MAX) if named else ""
+        if type(key) is str and len(key) <= limits.METADATA_KEY_MAX:
+            name = "" if key in without else _known_name(key)
+        else:
+            name = place_text(key, limits.METADATA_KEY_MAX) if is_a(key, str) and key not in without else ""
         kept = _plain_value(value) if name else None
         if kept is not None:
             plain[name] = kept
@@ -222,6 +225,12 @@ def plain_metadata(values: Mapping[Any, Any], *, without: Collection[str] = ()) 
         if not left:
             break
     return plain
+
+
+@lru_cache(maxsize=1_000)
+def _known_name(key: str) -> str:
+    # All results of a back end have the same few keys.
+    return place_text(key, limits.METADATA_KEY_MAX)
 
 
 def _plain_value(value: object) -> MetadataValue | None:

@@ -4,6 +4,7 @@ Knows the vendors' shapes and nothing of what is measured. A vendor is imported 
 goes to a network.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -19,11 +20,10 @@ REQUEST: Final = RetrievalRequest(query="release policy", top_k=RESULTS)
 
 
 class Subject(NamedTuple):
-    """A provider's ``retrieve``, and its vendor's own call with the same answer; ``in_thread`` if that blocks."""
+    """A provider's ``retrieve``, and its vendor's own call with the same answer, in a thread if that blocks."""
 
     retrieve: Callable[[RetrievalRequest, RetrievalContext], Awaitable[object]]
     vendor: Callable[[], Awaitable[object]]
-    in_thread: bool = False
 
 
 Opened = AbstractAsyncContextManager[Subject]
@@ -61,9 +61,11 @@ def langchain(answer: Answer, in_thread: bool = False) -> Opened:
     retriever = Sync() if in_thread else Async()
 
     async def vendor() -> object:
-        return retriever.invoke(REQUEST.query) if in_thread else await retriever.ainvoke(REQUEST.query)
+        if in_thread:
+            return await asyncio.to_thread(retriever.invoke, REQUEST.query)
+        return await retriever.ainvoke(REQUEST.query)
 
-    return nullcontext(Subject(LangChainProvider(retriever, **_key("langchain")).retrieve, vendor, in_thread))
+    return nullcontext(Subject(LangChainProvider(retriever, **_key("langchain")).retrieve, vendor))
 
 
 def llama_index(answer: Answer) -> Opened:

@@ -52,27 +52,18 @@ async def normalizing(body: str) -> Callable[[], Awaitable[object]]:
 
 
 async def normalizings(subject: Subject, body: str) -> tuple[float, float]:
-    """What the adapter adds to its vendor's call, in normalisings: by medians of calls in turn, and by the least.
-
-    For a synchronous vendor less what one thread costs.
-    """
+    """What the adapter adds to its vendor's call, in normalisings: by medians of calls in turn, and by the least."""
     adapter, vendor = partial(subject.retrieve, REQUEST, CONTEXT), subject.vendor
-    thread: Callable[[], Awaitable[object]] = partial(asyncio.to_thread if subject.in_thread else _nothing, int)
     taken = [
-        (await seconds(adapter), await seconds(vendor), await seconds(thread), await seconds(await normalizing(body)))
-        for _ in range(RUNS)
+        (await seconds(adapter), await seconds(vendor), await seconds(await normalizing(body))) for _ in range(RUNS)
     ]
     columns = list(zip(*taken, strict=True))
     (median, least) = ([of(column) for column in columns] for of in (statistics.median, min))
     return _added(*median), _added(*least)
 
 
-async def _nothing(_: object) -> None:
-    return None
-
-
-def _added(adapter: float, vendor: float, thread: float, normalized: float) -> float:
-    return (adapter - vendor - thread) / normalized
+def _added(adapter: float, vendor: float, normalized: float) -> float:
+    return (adapter - vendor) / normalized
 
 
 async def left_behind(subject: Subject) -> int:

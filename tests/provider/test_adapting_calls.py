@@ -185,6 +185,31 @@ def test_a_thread_that_does_not_start_keeps_no_place(monkeypatch: pytest.MonkeyP
     assert asyncio.run(threads.run(_signal(), str)) == ""
 
 
+def test_who_began_to_wait_for_a_thread_that_does_not_start_is_answered_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On another loop, say; no thread would ever come to it."""
+    threads, start = DaemonThreads(1), threading.Thread.start
+    waiting, said = threading.Event(), list[str]()
+
+    async def wait() -> None:
+        asyncio.get_running_loop().call_soon(waiting.set)
+        with pytest.raises(KnowledgeUnavailableError, match="starts no more") as caught:
+            await threads.run(_signal(10), str)
+        said.append(str(caught.value.__cause__))
+
+    other = threading.Thread(target=lambda: asyncio.run(wait()))
+
+    def refuse(_: threading.Thread) -> None:
+        start(other)
+        assert waiting.wait(10)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(KnowledgeUnavailableError, match="starts no more"):
+        asyncio.run(threads.run(_signal(10), str))
+    other.join(10)
+    assert said == ["can't start new thread"]
+
+
 def test_no_thread_at_all_is_refused_at_once() -> None:
     """A limit of zero could never answer."""
     with pytest.raises(ValueError, match="at least one thread"):
