@@ -1,0 +1,52 @@
+"""What no reference and no record may hold: raw URLs and credentials; knows text alone, never returns what it found.
+
+It reads what is written, and can know no secret by its look alone: it finds links, parameters with the names of secrets
+and the token formats that vendors publish.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+from knowledge_provider.text import short_text
+from knowledge_provider.uris import uri_fault
+
+TEXT_MAX: Final = 2000
+"""Code points that are looked at; no field of a reference or a record is longer."""
+
+# What a browser or a downloader would open. Other schemes are a provider's own: ``ap:kb-1`` is no raw URL.
+_OPENED: Final = (
+    "https?|ftps?|sftp|wss?|file|data|blob|javascript|s3|gs|gcs|az|abfss?|wasbs?|hdfs|smb|cifs|nfs|ssh|scp|git|rsync|"
+    "webdavs?|davs?|jdbc|odbc|postgres(?:ql)?|mysql|mongodb(?:\\+srv)?|rediss?|amqps?|ldaps?"
+)
+_RAW: Final = re.compile(rf"(?<![a-z0-9])(?:{_OPENED}):\S|^[/\\]{{2}}\S|(?<![a-z0-9.])www\.[a-z0-9-]+\.")
+_USER_INFO: Final = re.compile(r"[/\\]{2}[^/\\\s@]*@")
+_PARAMETER: Final = (
+    r"(?:(?:api|access|secret|private|auth|subscription)[_-]?key|(?:[a-z]+[_-])?(?:token|secret|password|passwd|pwd|"
+    r"credentials?|signature))"
+)
+_NAMED: Final = re.compile(
+    rf"(?<![a-z0-9]){_PARAMETER}\s*=\s*\S|(?<![a-z0-9]){_PARAMETER}[\"']?\s*:\s*[\"']?(?=\S*[0-9])\S{{8,}}"
+)
+# The forms that vendors publish so that scanners find them. Case matters in them.
+_FORMS: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-(?=\S*[0-9])[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|"
+    r"glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}|"
+    r"hf_[A-Za-z0-9]{20,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}|"
+    r"(?:[Bb]earer|[Bb]asic) (?=\S*[0-9])[A-Za-z0-9._~+/=-]{12,})|-----BEGIN [A-Z ]*PRIVATE KEY"
+)
+
+
+def fault(text: str) -> str | None:
+    """``a raw URL``, ``a credential``, or None where the text has neither."""
+    # Full-width letters and invisible characters are read as a browser reads them.
+    read = short_text(unicodedata.normalize("NFKC", text), TEXT_MAX)
+    folded = read.casefold()
+    if _FORMS.search(read) or _NAMED.search(folded) or _USER_INFO.search(folded) or _has_secret_part(read):
+        return "a credential"
+    return "a raw URL" if _RAW.search(folded) else None
+
+
+def _has_secret_part(text: str) -> bool:
+    found = uri_fault(text)
+    return found is not None and found.is_credential

@@ -1,0 +1,159 @@
+"""``TaskBindings``: which external sources a task has (clause 10.4), over any storage; knows no provider and no call.
+
+What a change makes of the bindings is a pure function of what is there; the storage sees to it that nothing comes
+between. History is untouched: what a message shows is a record of its own.
+"""
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from knowledge_provider import limits
+from knowledge_provider.errors import KnowledgeReferenceInvalidError, KnowledgeReferenceUnknownError
+from knowledge_provider.sources.references import ExternalKnowledgeRef, excludes, read_reference, target_key
+from knowledge_provider.text import class_name, has_surrogate, is_a, is_blank
+
+TASK_ID_MAX: Final = limits.RESULT_ID_MAX
+"""Code points of a task's id."""
+
+
+class Row(NamedTuple):
+    """One binding as it is stored: its target key, and the reference as JSON."""
+
+    key: str
+    reference: str
+
+
+Rows = tuple[Row, ...]
+Change = Callable[[Rows], Rows]
+"""What the rows become; it may raise, and then nothing is changed. It may be called again, so it only calculates."""
+
+
+class BindingStorage(Protocol):
+    """Where rows are kept, for each task in their order; both may raise ``KnowledgeUnavailableError``."""
+
+    def read(self, task_id: str) -> Rows:
+        """The rows of a task; none for one that has none."""
+        ...
+
+    def change(self, task_id: str, change: Change) -> Rows:
+        """Replace the rows by what ``change`` makes of them, with no other change between; the new ones."""
+        ...
+
+
+class MemoryStorage:
+    """Rows in this process, for tests and for tasks that end with it; safe in any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rows: dict[str, Rows] = {}
+
+    def read(self, task_id: str) -> Rows:
+        """The rows of a task."""
+        return self._rows.get(task_id, ())
+
+    def change(self, task_id: str, change: Change) -> Rows:
+        """Replace the rows, under a lock."""
+        with self._lock:
+            rows = change(self.read(task_id))
+            self._rows[task_id] = rows
+            if not rows:
+                del self._rows[task_id]
+            return rows
+
+
+@dataclass(frozen=True, slots=True)
+class BindingWarning:
+    """A binding that cannot be loaded (clause 10.4): its target key where that shows nothing, and why."""
+
+    key: str
+    reason: str = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundReferences:
+    """What a task has bound, in the order of binding, and what could not be loaded, which costs no other binding."""
+
+    refs: tuple[ExternalKnowledgeRef, ...] = ()
+    warnings: tuple[BindingWarning, ...] = ()
+
+
+class TaskBindings:
+    """The external sources of tasks: added without duplicates, listed, and removed by their target keys.
+
+    Binding a whole source takes away its parts, and binding a part takes away the whole (clause 10.4). Synchronous;
+    call it in a thread where its storage may block.
+    """
+
+    def __init__(self, storage: BindingStorage) -> None:
+        self._storage = storage
+
+    def add(self, task_id: str, *refs: object) -> BoundReferences:
+        """Bind references, all of them or none; one that is bound already keeps its place and gets the new names.
+
+        Raises ``KnowledgeReferenceInvalidError``, which names the field, also for a task's id that is none.
+        """
+        task, read = _task(task_id), tuple(map(read_reference, refs))
+        return _loaded(self._storage.change(task, lambda rows: _added(rows, read)))
+
+    def list(self, task_id: str) -> BoundReferences:
+        """What is bound; nothing for a task that has nothing. Raises ``KnowledgeReferenceInvalidError`` as ``add``."""
+        return _loaded(self._storage.read(_task(task_id)))
+
+    def remove(self, task_id: str, ref: object) -> BoundReferences:
+        """Take the binding of that target key away; names make no difference, and those that cannot load go too.
+
+        Raises ``KnowledgeReferenceUnknownError`` when it is not bound, and ``KnowledgeReferenceInvalidError``.
+        """
+        task, key = _task(task_id), target_key(read_reference(ref))
+        return _loaded(self._storage.change(task, lambda rows: _removed(rows, key)))
+
+
+def _added(rows: Rows, refs: tuple[ExternalKnowledgeRef, ...]) -> Rows:
+    for ref in refs:
+        row = Row(target_key(ref), ref.model_dump_json(exclude_none=True))
+        # Clause 10.4.
+        kept = tuple(old for old in rows if old.key == row.key or not excludes(row.key, old.key))
+        is_there = any(old.key == row.key for old in kept)
+        rows = tuple(row if old.key == row.key else old for old in kept) if is_there else (*kept, row)
+    return rows
+
+
+def _removed(rows: Rows, key: str) -> Rows:
+    left = tuple(row for row in rows if row.key != key)
+    if len(left) == len(rows):
+        raise KnowledgeReferenceUnknownError(
+            f"ref: wanted one that is bound to the task, by provider, mode, id and target; none of its {len(rows)} "
+            "bindings is that one, or it was removed before. Nothing was changed. List the bindings, and send one of "
+            "them."
+        )
+    return left
+
+
+def _loaded(rows: Rows) -> BoundReferences:
+    read = [(row, _reference(row)) for row in rows]
+    return BoundReferences(
+        tuple(ref for _, ref in read if ref is not None),
+        tuple(BindingWarning(row.key) for row, ref in read if ref is None),
+    )
+
+
+def _reference(row: Row) -> ExternalKnowledgeRef | None:
+    # A row may be of a later version, or changed by hand.
+    try:
+        ref = read_reference(json.loads(row.reference))
+    except (ValueError, RecursionError, KnowledgeReferenceInvalidError):
+        return None
+    return ref if target_key(ref) == row.key else None
+
+
+def _task(task_id: object) -> str:
+    if not is_a(task_id, str) or is_blank(task_id) or len(task_id) > TASK_ID_MAX or has_surrogate(task_id):
+        came = f"a {class_name(task_id)} came" if not is_a(task_id, str) else "a blank, longer or unwritable one came"
+        raise KnowledgeReferenceInvalidError(
+            f"task_id: wanted a task's id of 1 to {TASK_ID_MAX} characters, and {came}. Bindings belong to a task. "
+            "Nothing was stored. Send the id of the task."
+        )
+    return str.__str__(task_id)

@@ -1,0 +1,196 @@
+"""What can be selected under external sources (clause 10.7): one page of each provider, or of each source.
+
+This file awaits. An entry of a page is a reference, ready to be bound, and read by the same rules.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from knowledge_provider import merging
+from knowledge_provider._contexts import read_context
+from knowledge_provider.cancel import read_seconds
+from knowledge_provider.errors import KnowledgeInvalidResponseError, KnowledgeReferenceInvalidError, read_or_none
+from knowledge_provider.models import RetrievalContext
+from knowledge_provider.provider_calls import Ending
+from knowledge_provider.sources._asking import SOURCE_SECONDS, by_provider, of_each, share
+from knowledge_provider.sources.references import ExternalKnowledgeRef, read_reference, source_key
+from knowledge_provider.sources.registry import References, SourceRegistry
+from knowledge_provider.text import is_a
+
+PAGE_DEFAULT: Final = 20
+PAGE_MAX: Final = 100
+OFFSET_MAX: Final = 1_000_000
+"""Documents of one page, and how many may be passed over."""
+
+_DICT: Final[type[dict[Any, Any]]] = dict
+
+PageStatus = Literal["listed", "past_end", "disabled", "ignored", "failed", "limit_out_of_range", "offset_out_of_range"]
+"""``disabled``: the source has no listing. ``past_end``: there is nothing from this offset on, which is not 0."""
+
+
+class DocumentPage(BaseModel):
+    """One page of one provider, or of one source of it; ``reason`` is a slug of clause 9.3 where it failed.
+
+    ``next_offset`` is None where there is nothing more.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
+
+    provider: str
+    source_id: str | None = None
+    status: PageStatus
+    reason: str | None = None
+    documents: tuple[ExternalKnowledgeRef, ...] = ()
+    next_offset: int | None = None
+
+
+class DocumentListing(BaseModel):
+    """Pages, each with an offset of its own: ``pagination_scope`` says of what; there is no window over all of them."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
+
+    pagination_scope: Literal["per_provider", "per_source"]
+    pages: tuple[DocumentPage, ...] = ()
+
+
+async def list_documents(
+    refs: Iterable[object],
+    *,
+    context: RetrievalContext,
+    registry: SourceRegistry,
+    limit: int = PAGE_DEFAULT,
+    offset: int = 0,
+    timeout: float = SOURCE_SECONDS,  # noqa: ASYNC109 - `asyncio.timeout` waits for who swallows it
+) -> DocumentListing:
+    """One page of each provider: what a back end lists (``per_provider``).
+
+    ``limit`` is from 1 to 100, ``offset`` from 0 to 1,000,000; others are the status of each page, and nobody is asked.
+    The source sees to permissions and order. Raises as ``retrieve_merged`` does, but for the query.
+    """
+    pages = await _pages(by_provider(refs), _Window(context, registry, limit, offset, timeout))
+    return DocumentListing(pagination_scope="per_provider", pages=tuple(pages))
+
+
+async def list_merged(
+    refs: Iterable[object],
+    *,
+    context: RetrievalContext,
+    registry: SourceRegistry,
+    built_in: Sequence[DocumentPage] = (),
+    limit: int = PAGE_DEFAULT,
+    offset: int = 0,
+    timeout: float = SOURCE_SECONDS,  # noqa: ASYNC109 - `asyncio.timeout` waits for who swallows it
+) -> DocumentListing:
+    """One page of each source, the host's own pages first: what is left to show after merging (``per_source``).
+
+    ``limit`` and ``offset`` count within each source. Raises as ``list_documents``.
+    """
+    sources: dict[str, tuple[str, References]] = {}
+    for name, held in by_provider(refs):
+        for ref in held:
+            key = source_key(ref)
+            sources[key] = (name, (*sources.get(key, (name, ()))[1], ref))
+    pages = await _pages(list(sources.values()), _Window(context, registry, limit, offset, timeout))
+    ids = [held[0].id for _, held in sources.values()]
+    named = [page.model_copy(update={"source_id": each}) for page, each in zip(pages, ids, strict=True)]
+    return DocumentListing(pagination_scope="per_source", pages=(*built_in, *named))
+
+
+class _Window:
+    """What every page has in common, read and checked once."""
+
+    def __init__(
+        self, context: RetrievalContext, registry: SourceRegistry, limit: object, offset: object, timeout: object
+    ) -> None:
+        # Clause 10.9.
+        self.context = read_context(context)
+        self.registry = registry
+        self.limit = limit if type(limit) is int and 1 <= limit <= PAGE_MAX else 0
+        self.offset = offset if type(offset) is int and 0 <= offset <= OFFSET_MAX else -1
+        self.seconds = share(self.context.signal, read_seconds(timeout))
+
+    async def page(self, name: str, refs: References) -> DocumentPage:
+        source = self.registry.get(name)
+        if (status := self._not_asked(source is not None, source is not None and source.can_list)) or source is None:
+            reason = "not_registered" if status == "ignored" else None
+            return DocumentPage(provider=name, status=status or "ignored", reason=reason)
+        ending = await source.list_documents(refs, self.context, self.limit, self.offset, self.seconds)
+        return _page(name, refs, ending, self.limit, self.offset)
+
+    def _not_asked(self, registered: bool, can_list: bool) -> PageStatus | None:
+        if not self.limit:
+            return "limit_out_of_range"
+        if self.offset < 0:
+            return "offset_out_of_range"
+        # Clauses 10.3 and 10.7: disabled is not failed.
+        if not registered:
+            return "ignored"
+        return None if can_list else "disabled"
+
+
+async def _pages(asked: Sequence[tuple[str, References]], window: _Window) -> list[DocumentPage]:
+    window.context.signal.raise_if_cancelled()
+    pages = await of_each(asked, lambda each: window.page(*each), lambda each: _cut_off(each[0]))
+    window.context.signal.raise_if_cancelled()
+    return pages
+
+
+def _cut_off(name: str) -> DocumentPage:
+    return _failed(name, Ending(error=asyncio.CancelledError()))
+
+
+def _failed(name: str, ending: Ending) -> DocumentPage:
+    # Clause 9.3.
+    report = merging.read_answer(name, ending, top_k=1).report
+    return DocumentPage(provider=name, status="failed", reason=report.reason or "error")
+
+
+def _page(name: str, refs: References, ending: Ending, limit: int, offset: int) -> DocumentPage:
+    if ending.error is not None or ending.timed_out:
+        return _failed(name, ending)
+    entries = _entries(ending.value)
+    documents = tuple(ref for entry in (entries or ())[:limit] if (ref := _document(name, refs, entry)) is not None)
+    # Clause 5.10: an answer of which nothing is left is no empty one.
+    if entries is None or (entries and not documents):
+        return _failed(name, Ending(error=KnowledgeInvalidResponseError("no documents", provider_key=name)))
+    more = offset + limit if len(entries) >= limit else None
+    status: PageStatus = "past_end" if offset and not entries else "listed"
+    return DocumentPage(provider=name, status=status, documents=documents, next_offset=more)
+
+
+def _entries(value: object) -> tuple[Any, ...] | None:
+    """A list or tuple, or what a ``dict`` has under ``documents``; None for anything else."""
+    listed = read_or_none(lambda: _DICT.get(value, "documents")) if is_a(value, _DICT) else value
+    if is_a(listed, list):
+        return tuple(list.__getitem__(listed, slice(0, PAGE_MAX + 1)))
+    return tuple.__getitem__(listed, slice(0, PAGE_MAX + 1)) if is_a(listed, tuple) else None
+
+
+def _document(name: str, refs: References, entry: object) -> ExternalKnowledgeRef | None:
+    """The reference that selects an entry, or None where the entry is none, or of a source that was not asked for."""
+    explicit = {ref.id: ref for ref in refs if ref.mode == "explicit"}
+    fields = read_or_none(lambda: _fields(entry))
+    if not is_a(fields, _DICT):
+        return None
+    only = next(iter(explicit)) if len(explicit) == 1 and len(explicit) == len({ref.id for ref in refs}) else None
+    source_id = _DICT.get(fields, "id") or only
+    known = explicit.get(source_id) if type(source_id) is str else None
+    if known is None and all(ref.mode == "explicit" for ref in refs):
+        return None
+    own = {"provider": name, "mode": "explicit", "id": source_id, "name": known.name if known else fields.get("name")}
+    try:
+        return read_reference({"target_type": "document", **fields, **own})
+    except KnowledgeReferenceInvalidError:
+        return None
+
+
+def _fields(entry: object) -> dict[str, Any]:
+    if is_a(entry, ExternalKnowledgeRef):
+        return entry.model_dump(exclude_none=True)
+    # Only what a reference has: a back end's own fields are many, and not worth a warning each.
+    known = ExternalKnowledgeRef.model_fields
+    pairs = _DICT.items(entry) if is_a(entry, _DICT) else ()
+    return {key: value for key, value in pairs if type(key) is str and key in known and value is not None}

@@ -1,0 +1,110 @@
+"""How references look to people: an opener or a view where one is registered, and else plain text (clause 10.6).
+
+Knows names and text; no provider, route or client. Core registers nothing: a deployment does, from its own code.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from knowledge_provider import limits
+from knowledge_provider.errors import KnowledgeProviderInvalidError, read_or_none
+from knowledge_provider.sources.records import SourceRecord
+from knowledge_provider.sources.references import REFERENCE_NAME_MAX, ExternalKnowledgeRef
+from knowledge_provider.text import class_name, content_text, short_text
+from knowledge_provider.uris import uri_fault
+
+VIEW_MAX: Final = 20_000
+"""Code points of what a source view gives."""
+
+_Shown = TypeVar("_Shown")
+
+
+class _Functions(Generic[_Shown]):
+    """Functions of a deployment by the names of sources; a missing one, or one that raises, gives nothing."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, Callable[[_Shown], str]] = {}
+
+    def register(self, source_type: str, function: Callable[[_Shown], str]) -> None:
+        """Add a source's function; raises ``KnowledgeProviderInvalidError`` for a second one, or for no function."""
+        if not callable(function):
+            raise _refusal(f"a function, and {class_name(function)} came", "pass one that takes a reference")
+        if self._functions.setdefault(source_type, function) is not function:
+            raise _refusal("the only one of its source, and there is one already", "register it once")
+
+    def ask(self, source_type: str, shown: _Shown) -> object:
+        """What the function of that source gives, or None; raises nothing but a ``KeyboardInterrupt``."""
+        function = self._functions.get(source_type)
+        return None if function is None else read_or_none(lambda: function(shown))
+
+
+class OpenerRegistry(_Functions[SourceRecord | ExternalKnowledgeRef]):
+    """Functions that say where a reference opens: a link or route of the deployment's own, as one line of text."""
+
+
+class SourceViewRegistry(_Functions[ExternalKnowledgeRef]):
+    """Functions that show a source in the entrance to all knowledge: text or markup of the deployment's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedReference:
+    """``text`` says what it is and is always there; ``opens`` is where the source's opener leads, or None."""
+
+    text: str
+    opens: str | None = None
+
+
+def render_reference(
+    reference: SourceRecord | ExternalKnowledgeRef, openers: OpenerRegistry | None = None
+) -> RenderedReference:
+    """A reference as one line; without an opener, or with one that fails, as plain text alone (clause 10.6).
+
+    A place with a credential in it is left out, as if there was no opener.
+    """
+    source_type, source_id, name, part = _named(reference)
+    opened = None if openers is None else openers.ask(source_type, reference)
+    place = short_text(opened, limits.URI_MAX) if isinstance(opened, str) else ""
+    return RenderedReference(_line(source_type, source_id, name, part), None if _is_secret(place) else place or None)
+
+
+def render_message(
+    body: str, references: Iterable[SourceRecord | ExternalKnowledgeRef], openers: OpenerRegistry | None = None
+) -> str:
+    """The body as it is, and a line for each reference behind it; nothing that a reference does costs the body."""
+    rendered = [render_reference(reference, openers) for reference in references]
+    lines = [f"- {each.text}{f' <{each.opens}>' if each.opens else ''}" for each in dict.fromkeys(rendered)]
+    return "\n".join([body, "", *lines]) if lines else body
+
+
+def render_source_view(ref: ExternalKnowledgeRef, views: SourceViewRegistry | None = None) -> str:
+    """The view of a bound source, or its name and basic metadata as one line where none is registered, or it fails."""
+    shown = None if views is None else views.ask(ref.provider, ref)
+    text = content_text(shown, VIEW_MAX) if isinstance(shown, str) else ""
+    return text or _line(*_named(ref))
+
+
+def _named(reference: SourceRecord | ExternalKnowledgeRef) -> tuple[str, str, str, str | None]:
+    if isinstance(reference, SourceRecord):
+        return reference.source_type, reference.source_id, reference.source_name, reference.title
+    name = reference.name or reference.id or reference.mode
+    return reference.provider, reference.id or reference.mode, name, reference.target_name
+
+
+def _line(source_type: str, source_id: str, name: str, part: str | None) -> str:
+    shown = short_text(name, REFERENCE_NAME_MAX) or source_id
+    within = short_text(part, REFERENCE_NAME_MAX)
+    whole = f"{shown}: {within}" if within and within != shown else shown
+    return f"{whole} ({source_type}, {source_id})"
+
+
+def _is_secret(place: str) -> bool:
+    found = uri_fault(place)
+    return found is not None and found.is_credential
+
+
+def _refusal(wanted: str, remedy: str) -> KnowledgeProviderInvalidError:
+    return KnowledgeProviderInvalidError(
+        f"A function for references is refused: wanted {wanted}. What it was meant for would look at random. Mend it: "
+        f"{remedy}."
+    )

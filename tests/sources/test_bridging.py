@@ -1,0 +1,182 @@
+"""A provider as a source and a source as a provider: each keeps what the other side promises."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from knowledge_conformance.report import Report
+from knowledge_conformance.running import Run
+from knowledge_conformance.settings import Settings
+from knowledge_conformance.target import load
+from knowledge_conformance.verdict import Verdict
+from knowledge_fakes.handbook import HandbookProvider, SyncHandbookProvider
+from knowledge_fakes.scripted import RAISING, ScriptedProvider
+from knowledge_fakes.sources import HOSTILE_SOURCES, HandbookSource, reference
+from knowledge_provider import (
+    KnowledgeBaseUnknownError,
+    KnowledgeError,
+    KnowledgeFiltersUnsupportedError,
+    KnowledgeOwnerRequiredError,
+    KnowledgeProviderInvalidError,
+    KnowledgeReferenceInvalidError,
+    KnowledgeTimeoutError,
+    KnowledgeUnavailableError,
+    RetrievalContext,
+    RetrievalRequest,
+)
+from knowledge_provider.sources import (
+    ExternalKnowledgeRef,
+    ProviderSource,
+    RetrievalSource,
+    SourceProvider,
+    SourceRegistry,
+    list_documents,
+    retrieve_merged,
+)
+
+ALICE = RetrievalContext(owner_id="alice")
+EVERYTHING = ExternalKnowledgeRef(provider="handbook", mode="all_accessible")
+PEOPLE = reference("handbook", "people")
+
+
+def handbook_over_source() -> SourceProvider:
+    return SourceProvider(HandbookSource(), [EVERYTHING])
+
+
+def handbook_there_and_back() -> SourceProvider:
+    return SourceProvider(ProviderSource(HandbookProvider()), [EVERYTHING])
+
+
+def handbook_of_bases() -> SourceProvider:
+    return SourceProvider(HandbookSource(), [reference("handbook", base) for base in ("engineering", "people")])
+
+
+@pytest.mark.parametrize("name", ["handbook_over_source", "handbook_there_and_back", "handbook_of_bases"])
+def test_a_source_is_a_provider_that_keeps_the_contract(name: str) -> None:
+    """Every check of the kit that a fresh provider can be put to."""
+    settings = Settings(queries=("release policy", "lost laptop"))
+    report: Report = Run(load(f"{__name__}:{name}"), settings).all()
+    assert report.verdict is Verdict.CONFORMANT, [check for check in report.checks if check.saw]
+
+
+def asked(provider: Any, **options: Any) -> list[dict[str, Any]]:
+    request = RetrievalRequest(query="release policy", **options)
+    return list(asyncio.run(provider.retrieve(request, ALICE)))
+
+
+def test_bases_are_the_ids_of_references() -> None:
+    """They restrict, and one that is not bound is unknown, whatever the source has."""
+    provider = handbook_of_bases()
+    assert {result["source"]["id"] for result in asked(provider, top_k=8)} <= {"engineering", "people"}
+    found = asked(provider, knowledge_base_ids=("engineering", "support"))
+    assert {result["source"]["id"] for result in found} == {"engineering"}
+    with pytest.raises(KnowledgeBaseUnknownError):
+        asked(provider, knowledge_base_ids=("support",))
+
+
+def test_what_a_source_cannot_do_is_refused() -> None:
+    """Filters, a blank owner, and anything once it is closed."""
+    provider = handbook_over_source()
+    with pytest.raises(KnowledgeFiltersUnsupportedError):
+        asked(provider, filters={"department": "people"})
+    blank = ALICE.model_copy(update={"owner_id": " "})
+    with pytest.raises(KnowledgeOwnerRequiredError):
+        asyncio.run(provider.retrieve(RetrievalRequest(query="q"), blank))
+    asyncio.run(provider.close())
+    with pytest.raises(KnowledgeUnavailableError):
+        asked(provider)
+
+
+@pytest.mark.parametrize("name", [name for name, hostile in HOSTILE_SOURCES.items() if hostile.status == "failed"])
+def test_a_failing_source_is_a_provider_that_raises(name: str) -> None:
+    """Never an empty answer, and never what would end the caller."""
+    provider = SourceProvider(HOSTILE_SOURCES[name].make(), [reference("hostile")], timeout=0.1)
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - any of them will do
+        asked(provider)
+    assert isinstance(caught.value, KnowledgeTimeoutError) is (HOSTILE_SOURCES[name].reason == "timeout")
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: SourceProvider(object(), [PEOPLE]), KnowledgeProviderInvalidError),
+        (lambda: SourceProvider(HandbookSource(), []), KnowledgeProviderInvalidError),
+        (lambda: SourceProvider(HandbookSource(), [reference("other")]), KnowledgeProviderInvalidError),
+        (lambda: SourceProvider(HandbookSource(), [PEOPLE], label=" "), KnowledgeProviderInvalidError),
+        (lambda: SourceProvider(HandbookSource(), [{"provider": "handbook"}]), KnowledgeReferenceInvalidError),
+        (lambda: SourceProvider(HandbookSource(), [PEOPLE], timeout=0), ValueError),
+        (lambda: ProviderSource(object()), KnowledgeProviderInvalidError),
+    ],
+)
+def test_mistakes_are_refused_when_it_is_made(make: Any, error: type[Exception]) -> None:
+    """Never at the first turn."""
+    with pytest.raises(error):
+        make()
+
+
+def merged(source: object, *refs: ExternalKnowledgeRef, query: str = "release policy", **options: Any) -> Any:
+    call = retrieve_merged(query, context=ALICE, registry=SourceRegistry(source), refs=refs, **options)
+    return asyncio.run(call)
+
+
+@pytest.mark.parametrize("make", [HandbookProvider, SyncHandbookProvider])
+def test_a_provider_is_a_source_of_its_bases(make: Any) -> None:
+    """A record says which base it is from, and holds no raw URL."""
+    source = ProviderSource(make(), name="book")
+    assert isinstance(source, RetrievalSource)
+    found = merged(source, reference("book", "engineering", name="Engineering"), top_k=8)
+    assert {(record.source_id, record.source_name) for record in found.records} == {("engineering", "Engineering")}
+    assert found.records[0].title == "Release handbook"
+    assert "https://" not in str(found)
+
+
+def test_each_base_is_asked_for_by_itself() -> None:
+    """And everything that is accessible by none."""
+    provider = ScriptedProvider(key="book")
+    merged(ProviderSource(provider), reference("book", "a"), reference("book", "b"))
+    merged(ProviderSource(provider), ExternalKnowledgeRef(provider="book", mode="all_accessible"))
+    assert [call.request.knowledge_base_ids for call in provider.calls] == [("a",), ("b",), ()]
+    assert {call.context.owner_id for call in provider.calls} == {"alice"}
+
+
+def test_a_part_is_not_widened() -> None:
+    """A provider cannot keep to a folder or document, so it is not asked."""
+    provider = ScriptedProvider([[{"id": "1", "content": "c"}]], key="book")
+    part = reference("book", target_type="document", document_id="d")
+    assert [each.status for each in merged(ProviderSource(provider), part).summary] == ["failed"]
+    with pytest.raises(KnowledgeReferenceInvalidError, match=r"^target_type: "):
+        asyncio.run(ProviderSource(provider).retrieve("q", (part,), ALICE))
+    assert provider.calls == []
+
+
+def test_a_provider_has_no_listing() -> None:
+    """Browsing is disabled."""
+    registry = SourceRegistry(ProviderSource(HandbookProvider()))
+    (page,) = asyncio.run(list_documents([PEOPLE], context=ALICE, registry=registry)).pages
+    assert page.status == "disabled"
+
+
+@pytest.mark.parametrize("name", [name for name in RAISING if "Keyboard" not in name])
+def test_a_failing_provider_is_a_source_that_fails(name: str) -> None:
+    """Whatever it raises."""
+    source = ProviderSource(ScriptedProvider([RAISING[name]()], key="book"))
+    found = merged(source, reference("book"), timeout=0.5)
+    assert found.status in ("failed", "not_found")
+    assert [each.status for each in found.summary] in (["failed"], ["ignored"])
+
+
+def test_a_base_that_the_provider_does_not_have_is_ignored() -> None:
+    """As clause 9.3 has it for a child that refuses the bases."""
+    source = ProviderSource(ScriptedProvider([KnowledgeBaseUnknownError("none")], key="book"))
+    (status,) = merged(source, reference("book")).summary
+    assert (status.status, status.reason) == ("ignored", "not_registered")
+
+
+def test_one_base_that_fails_is_a_failure_of_the_source() -> None:
+    """An answer of the others alone would look whole."""
+    provider = ScriptedProvider([[{"id": "1", "content": "c"}], OSError("down")], key="book")
+    source = ProviderSource(provider)
+    with pytest.raises(OSError, match="down"):
+        asyncio.run(source.retrieve("q", (reference("book", "a"), reference("book", "b")), ALICE))
+    assert not issubclass(OSError, KnowledgeError)

@@ -1,0 +1,188 @@
+"""What can be selected: a page of each provider or of each source, and what there is when there is none."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from knowledge_fakes.sources import (
+    HOSTILE_SOURCES,
+    SECRET_URL,
+    HandbookSource,
+    PagingSource,
+    ScriptedSource,
+    mixed_registry,
+    reference,
+)
+from knowledge_provider import KnowledgeOwnerRequiredError, RetrievalContext
+from knowledge_provider.sources import (
+    DocumentListing,
+    DocumentPage,
+    ExternalKnowledgeRef,
+    MemoryStorage,
+    SourceRegistry,
+    TaskBindings,
+    list_documents,
+    list_merged,
+)
+
+ALICE = RetrievalContext(owner_id="alice")
+
+
+def listing(*sources: object, refs: Any = None, merged: bool = False, **options: Any) -> DocumentListing:
+    registry = SourceRegistry(*sources)
+    bound = [reference(name) for name in registry.names] if refs is None else refs
+    ask = list_merged if merged else list_documents
+    return asyncio.run(ask(bound, context=ALICE, registry=registry, **options))
+
+
+def names(page: DocumentPage) -> list[str | None]:
+    return [document.target_name for document in page.documents]
+
+
+def test_a_page_is_of_each_provider() -> None:
+    """One window over all that is asked of it, in its own order."""
+    refs = [reference("paging", "a"), reference("paging", "b")]
+    first = listing(PagingSource("paging", documents=3), refs=refs, limit=4)
+    assert first.pagination_scope == "per_provider"
+    (page,) = first.pages
+    assert [document.id for document in page.documents] == ["a", "a", "a", "b"]
+    assert (page.status, page.next_offset) == ("listed", 4)
+    (rest,) = listing(PagingSource("paging", documents=3), refs=refs, limit=4, offset=4).pages
+    assert ([document.id for document in rest.documents], rest.next_offset) == (["b", "b"], None)
+
+
+def test_after_merging_a_page_is_of_each_source() -> None:
+    """Each source has a window of its own, and the host's own pages come first."""
+    own = DocumentPage(provider="knowledge_base", source_id="kb", status="listed")
+    refs = [reference("paging", "a"), reference("plain"), reference("paging", "b")]
+    source = PagingSource("paging", documents=3)
+    merged = listing(source, ScriptedSource("plain"), refs=refs, merged=True, built_in=[own], limit=2, offset=1)
+    assert merged.pagination_scope == "per_source"
+    assert [(page.provider, page.source_id, page.status) for page in merged.pages] == [
+        ("knowledge_base", "kb", "listed"),
+        ("paging", "a", "listed"),
+        ("paging", "b", "listed"),
+        ("plain", "kb-1", "disabled"),
+    ]
+    assert names(merged.pages[1]) == names(merged.pages[2]) == ["Document 2", "Document 3"]
+    assert source.pages == [(2, 1), (2, 1)]
+
+
+def test_an_entry_can_be_bound() -> None:
+    """As it is: it names its source and its document."""
+    (page,) = listing(HandbookSource(), refs=[reference("handbook", "people")], limit=1).pages
+    (document,) = page.documents
+    assert (document.provider, document.id, document.target_type) == ("handbook", "people", "document")
+    assert TaskBindings(MemoryStorage()).add("t", *page.documents).refs == (document,)
+
+
+@pytest.mark.parametrize("offset", [5, 6, 1_000_000])
+def test_past_the_end_is_said(offset: int) -> None:
+    """It is neither a failure nor an empty source, which is listed with nothing in it."""
+    (page,) = listing(PagingSource("paging"), offset=offset).pages
+    assert (page.status, page.documents, page.next_offset) == ("past_end", (), None)
+    (empty,) = listing(PagingSource("paging", documents=0)).pages
+    assert (empty.status, empty.documents) == ("listed", ())
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ({"limit": 0}, "limit_out_of_range"),
+        ({"limit": -1}, "limit_out_of_range"),
+        ({"limit": 101}, "limit_out_of_range"),
+        ({"limit": True}, "limit_out_of_range"),
+        ({"limit": "5"}, "limit_out_of_range"),
+        ({"limit": None}, "limit_out_of_range"),
+        ({"limit": 2.0}, "limit_out_of_range"),
+        ({"offset": -1}, "offset_out_of_range"),
+        ({"offset": 1_000_001}, "offset_out_of_range"),
+        ({"offset": None}, "offset_out_of_range"),
+        ({"offset": 10**30}, "offset_out_of_range"),
+    ],
+)
+def test_a_window_that_cannot_be_is_said(options: dict[str, Any], status: str) -> None:
+    """By name, and no source is asked."""
+    source = PagingSource("paging")
+    (page,) = listing(source, **options).pages
+    assert (page.status, page.documents, source.pages) == (status, (), [])
+
+
+def test_no_listing_is_disabled_and_no_source_is_ignored() -> None:
+    """Neither has failed."""
+    refs = [reference("plain"), reference("gone"), reference("handbook", "people")]
+    found = asyncio.run(list_documents(refs, context=ALICE, registry=mixed_registry())).pages
+    assert [(page.status, page.reason) for page in found] == [
+        ("disabled", None),
+        ("ignored", "not_registered"),
+        ("listed", None),
+    ]
+
+
+@pytest.mark.parametrize("name", ["raises", "exits", "cancels itself", "hangs", "answers text", "answers numbers"])
+def test_a_hostile_listing_costs_itself_alone(name: str) -> None:
+    """The others are listed, and nothing of what it raised is shown."""
+    found = listing(HOSTILE_SOURCES[name].make(), PagingSource("paging"), timeout=0.1)
+    assert (found.pages[0].status, found.pages[0].reason) == ("failed", HOSTILE_SOURCES[name].reason)
+    assert len(found.pages[1].documents) == 5
+    assert SECRET_URL not in str(found)
+
+
+class Listing:
+    """Lists what it is given."""
+
+    name = "lists"
+    capabilities: dict[str, bool] = {}  # noqa: RUF012 - it is read once
+
+    def __init__(self, answer: object) -> None:
+        self._answer = answer
+
+    def retrieve(self, *_: object) -> list[object]:
+        return []
+
+    def list_documents(self, *_: object) -> object:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"document_id": "d", "id": "kb-of-another"},
+        {"document_id": SECRET_URL},
+        {"document_id": "d", "target_name": "api_key=12345"},
+        {"target_name": "no place"},
+        {"document_id": 7},
+        {"document_id": "d", "id": ["kb-1"]},
+        "d",
+        None,
+    ],
+)
+def test_an_entry_that_cannot_be_bound_is_left_out(entry: object) -> None:
+    """One of another source, with a link or a secret, or without a place; where nothing else came, it has failed."""
+    sound = {"document_id": "d", "target_name": "Sound", "private": SECRET_URL, "provider": "other"}
+    (page,) = listing(Listing([entry, sound])).pages
+    assert (names(page), page.documents[0].provider) == (["Sound"], "lists")
+    (failed,) = listing(Listing([entry])).pages
+    assert (failed.status, failed.reason) == ("failed", "invalid_response")
+
+
+def test_more_than_was_asked_for_is_cut() -> None:
+    """To the limit; and the next page begins behind it."""
+    (page,) = listing(Listing([{"document_id": str(place)} for place in range(500)]), limit=3).pages
+    assert ([document.document_id for document in page.documents], page.next_offset) == (["0", "1", "2"], 3)
+
+
+def test_with_everything_accessible_an_entry_names_its_source() -> None:
+    """There is no other way to know which; one that names none is left out."""
+    everything = ExternalKnowledgeRef(provider="lists", mode="all_accessible")
+    entries = [{"document_id": "d", "id": "kb-7", "name": "Wiki"}, {"document_id": "e"}]
+    (page,) = listing(Listing(entries), refs=[everything]).pages
+    assert [(document.id, document.name) for document in page.documents] == [("kb-7", "Wiki")]
+
+
+def test_who_asks_is_required() -> None:
+    """Clause 10.9, for listing too."""
+    blank = ALICE.model_copy(update={"owner_id": ""})
+    with pytest.raises(KnowledgeOwnerRequiredError):
+        asyncio.run(list_documents([], context=blank, registry=SourceRegistry()))
