@@ -98,15 +98,20 @@ class KnowledgeBaseUnknownError(KnowledgeRequestError):
 
 
 class KnowledgeReferenceInvalidError(KnowledgeRequestError):
-    """A reference to an external source is malformed (clause 10.2)."""
+    """A reference to an external source is malformed (clause 10.2); ``field`` names what is wrong, where known."""
 
     code = "knowledge_reference_invalid"
+    field: str | None = None
 
 
 class KnowledgeReferenceUnknownError(KnowledgeRequestError):
-    """A reference that is not bound to the task (clause 10.4)."""
+    """A reference that is not bound to the task (clause 10.4).
+
+    ``overlapping`` has the target keys of what is bound and has to do with it: its whole source, or parts of it.
+    """
 
     code = "knowledge_reference_unknown"
+    overlapping: tuple[str, ...] = ()
 
 
 class KnowledgeFailedError(KnowledgeError):

@@ -85,6 +85,21 @@ def test_removing_is_by_target_and_once(bindings: TaskBindings) -> None:
     assert bindings.list("t1").refs == (OTHER,)
 
 
+def test_what_overlaps_is_said(bindings: TaskBindings) -> None:
+    """One who removes a document of a bound source is told that it is still there; so with the whole."""
+    bindings.add("t1", WHOLE, OTHER)
+    with pytest.raises(KnowledgeReferenceUnknownError, match="but the whole source is") as caught:
+        bindings.remove("t1", PART)
+    assert caught.value.overlapping == (target_key(WHOLE),)
+    bindings.add("t1", PART, FOLDER)
+    with pytest.raises(KnowledgeReferenceUnknownError, match="but folders or documents of it are") as caught:
+        bindings.remove("t1", WHOLE)
+    assert caught.value.overlapping == (target_key(PART), target_key(FOLDER))
+    with pytest.raises(KnowledgeReferenceUnknownError, match="or it was removed before") as caught:
+        bindings.remove("t1", reference("ap", target_type="document", document_id="d2"))
+    assert caught.value.overlapping == ()
+
+
 def test_history_is_untouched(bindings: TaskBindings) -> None:
     """What was listed before is a value of its own."""
     before = bindings.add("t1", PART)
@@ -183,8 +198,11 @@ def test_reading_makes_no_file(tmp_path: Path) -> None:
 def test_the_file_holds_the_fields_alone(tmp_path: Path) -> None:
     """Clause 10.2, in the bytes on the disk."""
     path = tmp_path / "bindings.db"
-    TaskBindings(SQLiteStorage(path)).add("t1", {"provider": "ap", "id": "kb-1", "private": "zq-private-81"})
-    assert b"zq-private-81" not in path.read_bytes()
+    bindings = TaskBindings(SQLiteStorage(path))
+    bindings.add("t1", {"provider": "ap", "id": "kb-1", "private": None})
+    with pytest.raises(KnowledgeReferenceInvalidError, match=r"^private: "):
+        bindings.add("t1", {"provider": "ap", "id": "kb-2", "private": "zq-private-81"})
+    assert b"private" not in path.read_bytes()
     with sqlite3.connect(path) as connection:
         (held,) = connection.execute("SELECT reference FROM bindings").fetchone()
     connection.close()

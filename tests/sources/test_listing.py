@@ -77,6 +77,18 @@ def test_an_entry_can_be_bound() -> None:
     assert TaskBindings(MemoryStorage()).add("t", *page.documents).refs == (document,)
 
 
+def test_an_entry_may_be_spelled_in_camel_case() -> None:
+    """As JSON of a back end often is; fields of its own are left out."""
+
+    class Lists(ScriptedSource):
+        async def list_documents(self, *_: object) -> list[dict[str, object]]:
+            return [{"id": "kb-1", "documentId": "d1", "targetName": "One", "mtime": 7}]
+
+    (page,) = listing(Lists("lists")).pages
+    named = {"target_type": "document", "document_id": "d1", "target_name": "One"}
+    assert page.documents == (reference("lists", **named),)
+
+
 @pytest.mark.parametrize("offset", [5, 6, 1_000_000])
 def test_past_the_end_is_said(offset: int) -> None:
     """It is neither a failure nor an empty source, which is listed with nothing in it."""

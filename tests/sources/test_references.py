@@ -1,8 +1,8 @@
 """References to external sources: what is kept, what is refused by name, and what makes two of them the same."""
 
 import json
-import logging
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -83,7 +83,8 @@ def test_what_is_left_out_has_a_meaning() -> None:
         ({"id": "x" * 161}, "id"),
         ({"id": "\ud800"}, "id"),
         ({"mode": "everything"}, "mode"),
-        ({"mode": "all_accessible"}, "target_type"),
+        ({"mode": "all_accessible"}, "id"),
+        ({"mode": "all_accessible", "id": None}, "target_type"),
         ({"target_type": "page"}, "target_type"),
         ({"target_type": "folder", "node_id": None}, "node_id"),
         ({"node_id": None, "document_id": None}, "document_id"),
@@ -134,16 +135,47 @@ def test_ordinary_names_are_kept(name: str) -> None:
     assert read_reference({**DOCUMENT, "target_name": name}).target_name == name
 
 
-def test_fields_that_are_not_known_are_dropped_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """The log names each field, and never its value; a name that is a secret itself is only counted."""
-    with caplog.at_level(logging.WARNING, "knowledge_provider"):
-        unknown: dict[object, object] = {"client": "s3cr3t", "apiKey": "k-123", "api_key=12345": 1, 7: "x\ny"}
-        unknown.update(DOCUMENT)
-        ref = read_reference(unknown)
-    assert ref == read_reference(DOCUMENT)
-    (record,) = caplog.records
-    assert "'client', 'apiKey'" in record.getMessage()
-    assert not any(text in record.getMessage() for text in ("s3cr3t", "k-123", "12345"))
+def test_both_spellings_are_read() -> None:
+    """In camelCase a document is that document, and not its whole source; what is written is snake_case."""
+    camel = {re.sub("_(.)", lambda letter: letter[1].upper(), name): value for name, value in DOCUMENT.items()}
+    assert {"targetType", "nodeId", "documentId"} < set(camel)
+    assert read_reference(camel) == read_reference(DOCUMENT)
+    assert read_reference({**camel, "target_type": None}).model_dump(exclude_none=True) == DOCUMENT
+    assert refused({**camel, "nodeId": 7}).startswith("node_id: wanted a string; something else came")
+
+
+@pytest.mark.parametrize("value", ["document", "folder"])
+def test_a_field_in_both_spellings_is_refused(value: str) -> None:
+    """Also when they agree: which of them is meant is not guessed."""
+    assert refused({**DOCUMENT, "targetType": value}).startswith("target_type: wanted the field once")
+
+
+@pytest.mark.parametrize("field", ["target", "targettype", "folder_id", "Target_Type", "apiKey"])
+def test_a_field_that_is_not_known_is_refused(field: str) -> None:
+    """It may be what made the reference narrower. It is named, and its value is not; null is no value."""
+    whole = {"provider": "ap", "id": "kb-1"}
+    message = refused({field: "s3cr3t", **whole})
+    assert message.startswith(f"{field}: wanted no field but provider, mode, id, ")
+    assert "s3cr3t" not in message
+    assert read_reference({**whole, field: None}) == read_reference(whole)
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key=12345", "AKIAIOSFODNN7EXAMPLE", "https://files.example.com", 7, "x\ny", "x" * 81]
+)
+def test_a_name_that_may_be_anything_is_not_repeated(name: object) -> None:
+    """A key may stand in the place of a name."""
+    message = refused({name: 1} | DOCUMENT)
+    assert message.startswith("reference: wanted no field but ")
+    assert not isinstance(name, str) or name not in message
+
+
+def test_the_error_has_the_field() -> None:
+    """For whoever answers with it."""
+    with pytest.raises(KnowledgeReferenceInvalidError) as caught:
+        read_reference({**DOCUMENT, "documentId": None, "document_id": 7})
+    assert caught.value.field == "document_id"
+    assert pickle.loads(pickle.dumps(caught.value)).field == "document_id"
 
 
 def test_the_constructor_raises_the_same_error() -> None:

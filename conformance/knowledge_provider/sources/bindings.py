@@ -12,7 +12,13 @@ from typing import Final, NamedTuple, Protocol
 
 from knowledge_provider import limits
 from knowledge_provider.errors import KnowledgeReferenceInvalidError, KnowledgeReferenceUnknownError
-from knowledge_provider.sources.references import ExternalKnowledgeRef, excludes, read_reference, target_key
+from knowledge_provider.sources.references import (
+    ExternalKnowledgeRef,
+    excludes,
+    is_whole_key,
+    read_reference,
+    target_key,
+)
 from knowledge_provider.text import class_name, has_surrogate, is_a, is_blank
 
 TASK_ID_MAX: Final = limits.RESULT_ID_MAX
@@ -95,19 +101,20 @@ class TaskBindings:
 
         Raises ``KnowledgeReferenceInvalidError``, which names the field, also for a task's id that is none.
         """
-        task, read = _task(task_id), tuple(map(read_reference, refs))
+        task, read = read_task(task_id), tuple(map(read_reference, refs))
         return _loaded(self._storage.change(task, lambda rows: _added(rows, read)))
 
     def list(self, task_id: str) -> BoundReferences:
         """What is bound; nothing for a task that has nothing. Raises ``KnowledgeReferenceInvalidError`` as ``add``."""
-        return _loaded(self._storage.read(_task(task_id)))
+        return _loaded(self._storage.read(read_task(task_id)))
 
     def remove(self, task_id: str, ref: object) -> BoundReferences:
         """Take the binding of that target key away; names make no difference, and those that cannot load go too.
 
-        Raises ``KnowledgeReferenceUnknownError`` when it is not bound, and ``KnowledgeReferenceInvalidError``.
+        Raises ``KnowledgeReferenceUnknownError`` when it is not bound, which says whether its whole source or parts of
+        it are, and ``KnowledgeReferenceInvalidError``.
         """
-        task, key = _task(task_id), target_key(read_reference(ref))
+        task, key = read_task(task_id), target_key(read_reference(ref))
         return _loaded(self._storage.change(task, lambda rows: _removed(rows, key)))
 
 
@@ -124,12 +131,19 @@ def _added(rows: Rows, refs: tuple[ExternalKnowledgeRef, ...]) -> Rows:
 def _removed(rows: Rows, key: str) -> Rows:
     left = tuple(row for row in rows if row.key != key)
     if len(left) == len(rows):
-        raise KnowledgeReferenceUnknownError(
-            f"ref: wanted one that is bound to the task, by provider, mode, id and target; none of its {len(rows)} "
-            "bindings is that one, or it was removed before. Nothing was changed. List the bindings, and send one of "
-            "them."
-        )
+        raise _not_bound(key, tuple(row.key for row in rows if excludes(key, row.key)), len(rows))
     return left
+
+
+def _not_bound(key: str, overlapping: tuple[str, ...], bound: int) -> KnowledgeReferenceUnknownError:
+    parts = "folders or documents of it are, each by itself" if is_whole_key(key) else "the whole source is"
+    error = KnowledgeReferenceUnknownError(
+        "ref: wanted one that is bound to the task, by provider, mode, id and target; none of its "
+        f"{bound} bindings is that one, {f'but {parts}' if overlapping else 'or it was removed before'}. Nothing was "
+        "changed. List the bindings, and send one of them."
+    )
+    error.overlapping = overlapping
+    return error
 
 
 def _loaded(rows: Rows) -> BoundReferences:
@@ -149,11 +163,14 @@ def _reference(row: Row) -> ExternalKnowledgeRef | None:
     return ref if target_key(ref) == row.key else None
 
 
-def _task(task_id: object) -> str:
+def read_task(task_id: object) -> str:
+    """A task's id; raises ``KnowledgeReferenceInvalidError`` for what is none."""
     if not is_a(task_id, str) or is_blank(task_id) or len(task_id) > TASK_ID_MAX or has_surrogate(task_id):
         came = f"a {class_name(task_id)} came" if not is_a(task_id, str) else "a blank, longer or unwritable one came"
-        raise KnowledgeReferenceInvalidError(
+        error = KnowledgeReferenceInvalidError(
             f"task_id: wanted a task's id of 1 to {TASK_ID_MAX} characters, and {came}. Bindings belong to a task. "
             "Nothing was stored. Send the id of the task."
         )
+        error.field = "task_id"
+        raise error
     return str.__str__(task_id)

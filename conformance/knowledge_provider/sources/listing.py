@@ -16,7 +16,7 @@ from knowledge_provider.errors import KnowledgeInvalidResponseError, KnowledgeRe
 from knowledge_provider.models import RetrievalContext
 from knowledge_provider.provider_calls import Ending
 from knowledge_provider.sources._asking import SOURCE_SECONDS, by_provider, of_each, share
-from knowledge_provider.sources.references import ExternalKnowledgeRef, read_reference, source_key
+from knowledge_provider.sources.references import SPELLINGS, ExternalKnowledgeRef, read_reference, source_key
 from knowledge_provider.sources.registry import References, SourceRegistry
 from knowledge_provider.text import is_a
 
@@ -190,7 +190,8 @@ def _document(name: str, refs: References, entry: object) -> ExternalKnowledgeRe
 def _fields(entry: object) -> dict[str, Any]:
     if is_a(entry, ExternalKnowledgeRef):
         return entry.model_dump(exclude_none=True)
-    # Only what a reference has: a back end's own fields are many, and not worth a warning each.
-    known = ExternalKnowledgeRef.model_fields
+    # Only what a reference has: a back end's own fields are many.
     pairs = _DICT.items(entry) if is_a(entry, _DICT) else ()
-    return {key: value for key, value in pairs if type(key) is str and key in known and value is not None}
+    return {
+        SPELLINGS[key]: value for key, value in pairs if type(key) is str and key in SPELLINGS and value is not None
+    }

@@ -4,9 +4,9 @@ Knows fields and their rules; no provider, registry, storage or call. What came 
 that should hold an id may hold a key.
 """
 
-import logging
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Self
 from urllib.parse import quote
 
@@ -19,13 +19,12 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 
 from knowledge_provider import limits
 from knowledge_provider.errors import KnowledgeReferenceInvalidError
 from knowledge_provider.sources import _screening
 from knowledge_provider.text import class_name, has_surrogate, is_a, short_text
-
-_LOG: Final = logging.getLogger(__name__)
 
 WHOLE: Final = "knowledge_base"
 """The ``target_type`` of a whole source, which a missing one is, too."""
@@ -38,22 +37,24 @@ _MODES: Final = ("explicit", "all_accessible")
 _TARGETS: Final = (WHOLE, "folder", "document")
 _NAMES: Final = frozenset({"name", "target_name"})
 _DEFAULTS: Final = {"mode": "explicit", "target_type": WHOLE}
-# A client may send any number of fields.
-_FIELDS_SAID_MAX: Final = 8
+# Others may be text of any kind, a key included, where a name should be.
+_SHOWN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,79}")
 _OUR_WORDS: Final = "Value error, "
 
 
 class ExternalKnowledgeRef(BaseModel):
     """One external source of a task, or a folder or document of it; provider-neutral, and nothing else is stored.
 
-    ``provider``: lowercase letters, digits and hyphens, at most 64. ``mode``: ``explicit``, which needs an ``id``, or
-    ``all_accessible``. ``id``, ``scope``, ``node_id``, ``document_id`` and ``parent_id``: one line by rule N5, at most
-    160 code points. ``name`` is the source's and ``target_name`` that of the folder or document, at most 300. A missing
-    ``target_type`` is the whole source. Null and blank are missing. A folder needs a ``node_id``, and a document a
-    ``document_id`` or a ``node_id``.
+    Fields are read in snake_case, as they are written, and in camelCase.
 
-    Fields that are not known are dropped, and the log names them. Raises ``KnowledgeReferenceInvalidError``, which
-    names the field and never its value; also for a raw URL or a credential in any field.
+    ``provider``: lowercase letters, digits and hyphens, at most 64. ``mode``: ``explicit``, which needs an ``id``, or
+    ``all_accessible``, which has none. ``id``, ``scope``, ``node_id``, ``document_id`` and ``parent_id``: one line by
+    rule N5, at most 160 code points. ``name`` is the source's and ``target_name`` that of the folder or document, at
+    most 300. A missing ``target_type`` is the whole source. Null and blank are missing. A folder needs a ``node_id``,
+    and a document a ``document_id`` or a ``node_id``.
+
+    Raises ``KnowledgeReferenceInvalidError``, which names the field and never its value: also for a field that is not
+    known or comes in both spellings, and for a raw URL or a credential in any of them.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -73,12 +74,13 @@ class ExternalKnowledgeRef(BaseModel):
     @classmethod
     def _named_errors(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         try:
-            made = handler(_known(data, cls) if isinstance(data, Mapping) else data)
+            made = handler(_named(data) if isinstance(data, Mapping) else data)
         except ValidationError as error:
             # `from None`: pydantic's own words may name what came.
             raise _refusal(error, data) from None
-        if missing := _missing(made):
-            raise _invalid(*missing)
+        if misfit := _misfit(made):
+            field, wanted = misfit
+            raise _invalid(field, wanted, "none came" if getattr(made, field) is None else "another came")
         return made
 
     @field_validator("*", mode="before")
@@ -102,6 +104,12 @@ class ExternalKnowledgeRef(BaseModel):
         return self.target_type == WHOLE
 
 
+SPELLINGS: Final[Mapping[Any, str]] = MappingProxyType(
+    {spelled: name for name in ExternalKnowledgeRef.model_fields for spelled in (name, to_camel(name))}
+)
+"""The field that each spelling names."""
+
+
 def read_reference(value: object) -> ExternalKnowledgeRef:
     """The reference that a mapping holds, or ``value`` itself where it is one.
 
@@ -113,6 +121,12 @@ def read_reference(value: object) -> ExternalKnowledgeRef:
     if not isinstance(value, Mapping):
         raise _invalid("reference", "a mapping of fields", f"a {class_name(value)} came")
     return ExternalKnowledgeRef.model_validate(value)
+
+
+def shown_name(name: object) -> str | None:
+    """A field's name for a message, or None where it may be anything else, such as a credential."""
+    text = str.__str__(name) if is_a(name, str) else ""
+    return text if _SHOWN.fullmatch(text) and _screening.fault(text) is None else None
 
 
 def source_key(ref: ExternalKnowledgeRef) -> str:
@@ -130,6 +144,11 @@ def target_key(ref: ExternalKnowledgeRef) -> str:
     return ":".join((source_key(ref), ref.target_type, _quoted(place)))
 
 
+def is_whole_key(key: str) -> bool:
+    """Whether a target key is that of a whole source."""
+    return key.rsplit(":", 2)[1] == WHOLE
+
+
 def excludes(key: str, other: str) -> bool:
     """Whether a binding of target key ``key`` replaces one of ``other``: itself, its parts or its whole (10.4)."""
     source, target, _ = key.rsplit(":", 2)
@@ -141,19 +160,25 @@ def _quoted(text: str | None) -> str:
     return quote(text or "", safe="")
 
 
-def _known(data: Mapping[Any, Any], model: type[BaseModel]) -> dict[str, Any]:
-    # Clause 10.2: nothing else is stored, and what is left out is said, without its value.
-    unknown = [name for name in data if name not in model.model_fields]
-    if unknown:
-        said = [ascii(short_text(name, limits.METADATA_KEY_MAX)) for name in unknown[:_FIELDS_SAID_MAX]]
-        shown = [name for name in said if _screening.fault(name) is None]
-        more = len(unknown) - len(shown)
-        _LOG.warning(
-            "an external knowledge reference has fields that are not stored: %s%s",
-            ", ".join(shown),
-            f" and {more} more" if more else "",
-        )
-    return {name: value for name, value in data.items() if name in model.model_fields}
+def _named(data: Mapping[Any, Any]) -> dict[str, Any]:
+    """The fields by their names, whichever way they are spelled; those that are null are missing."""
+    named: dict[str, Any] = {}
+    for spelled, value in data.items():
+        name = SPELLINGS.get(spelled)
+        if value is None:
+            continue
+        # Clause 10.2: nothing else is stored. Without a field that it cannot read, a reference may name more than was
+        # meant, a whole source in the place of a document.
+        if name is None:
+            raise _invalid(
+                shown_name(spelled) or "reference",
+                f"no field but {', '.join(ExternalKnowledgeRef.model_fields)}",
+                "another came, and without it the reference might name more than was meant",
+            )
+        if name in named:
+            raise _invalid(name, "the field once", "it came in both spellings")
+        named[name] = value
+    return named
 
 
 def _text(value: object, limit: int) -> str:
@@ -171,10 +196,12 @@ def _text(value: object, limit: int) -> str:
     return read
 
 
-def _missing(ref: ExternalKnowledgeRef) -> tuple[str, str] | None:
-    """The field that the others ask for, and why, or None where none is missing."""
+def _misfit(ref: ExternalKnowledgeRef) -> tuple[str, str] | None:
+    """The field that does not go with the others, and what was wanted of it, or None."""
     if ref.mode == "explicit" and ref.id is None:
         return "id", "the id of the source, which mode explicit needs"
+    if ref.mode == "all_accessible" and ref.id is not None:
+        return "id", "none, since mode all_accessible names everything, and not one source"
     if ref.mode == "all_accessible" and not ref.is_whole:
         return "target_type", "no folder or document, since mode all_accessible names no source that it could be in"
     if ref.target_type == "folder" and ref.node_id is None:
@@ -191,14 +218,16 @@ def _refusal(error: ValidationError, data: object) -> KnowledgeReferenceInvalidE
         wanted, _, came = first["msg"].removeprefix(_OUR_WORDS).partition(", and ")
         return _invalid(field, wanted, came or "something else came")
     words = {"mode": f"one of {', '.join(_MODES)}", "target_type": f"one of {', '.join(_TARGETS)}"}
-    given = isinstance(data, Mapping) and data.get(field) is not None
+    given = isinstance(data, Mapping) and any(data.get(each) is not None for each in (field, to_camel(field)))
     return _invalid(
         field, words.get(field, "a string that is not blank"), "something else came" if given else "none came"
     )
 
 
-def _invalid(field: str, wanted: str, came: str = "none came") -> KnowledgeReferenceInvalidError:
-    return KnowledgeReferenceInvalidError(
+def _invalid(field: str, wanted: str, came: str) -> KnowledgeReferenceInvalidError:
+    error = KnowledgeReferenceInvalidError(
         f"{field}: wanted {wanted}; {came}. A task keeps references that its sources can read, and nothing that is "
-        "secret or private to one of them. Nothing was stored. Send the field as it should be."
+        "secret or private to one of them. Nothing was stored. Send the reference as it should be."
     )
+    error.field = field
+    return error
