@@ -24,6 +24,9 @@ from knowledge_provider.text import class_name, has_surrogate, is_a, is_blank
 TASK_ID_MAX: Final = limits.RESULT_ID_MAX
 """Code points of a task's id."""
 
+BINDINGS_MAX: Final = 1000
+"""Bindings of a task; each change writes all of them."""
+
 
 class Row(NamedTuple):
     """One binding as it is stored: its target key, and the reference as JSON."""
@@ -99,7 +102,8 @@ class TaskBindings:
     def add(self, task_id: str, *refs: object) -> BoundReferences:
         """Bind references, all of them or none; one that is bound already keeps its place and gets the new names.
 
-        Raises ``KnowledgeReferenceInvalidError``, which names the field, also for a task's id that is none.
+        Raises ``KnowledgeReferenceInvalidError``, which names the field, also for a task's id that is none, and for
+        more than 1,000 bindings of a task.
         """
         task, read = read_task(task_id), tuple(map(read_reference, refs))
         return _loaded(self._storage.change(task, lambda rows: _added(rows, read)))
@@ -125,7 +129,19 @@ def _added(rows: Rows, refs: tuple[ExternalKnowledgeRef, ...]) -> Rows:
         kept = tuple(old for old in rows if old.key == row.key or not excludes(row.key, old.key))
         is_there = any(old.key == row.key for old in kept)
         rows = tuple(row if old.key == row.key else old for old in kept) if is_there else (*kept, row)
+    if len(rows) > BINDINGS_MAX:
+        raise _invalid(
+            "refs",
+            f"at most {BINDINGS_MAX} for a task, with those that are bound; {len(rows)} came. Each is asked in each "
+            "call. Nothing was stored. Remove some, or bind whole sources.",
+        )
     return rows
+
+
+def _invalid(field: str, wanted: str) -> KnowledgeReferenceInvalidError:
+    error = KnowledgeReferenceInvalidError(f"{field}: wanted {wanted}")
+    error.field = field
+    return error
 
 
 def _removed(rows: Rows, key: str) -> Rows:
@@ -167,10 +183,9 @@ def read_task(task_id: object) -> str:
     """A task's id; raises ``KnowledgeReferenceInvalidError`` for what is none."""
     if not is_a(task_id, str) or is_blank(task_id) or len(task_id) > TASK_ID_MAX or has_surrogate(task_id):
         came = f"a {class_name(task_id)} came" if not is_a(task_id, str) else "a blank, longer or unwritable one came"
-        error = KnowledgeReferenceInvalidError(
-            f"task_id: wanted a task's id of 1 to {TASK_ID_MAX} characters, and {came}. Bindings belong to a task. "
-            "Nothing was stored. Send the id of the task."
+        raise _invalid(
+            "task_id",
+            f"a task's id of 1 to {TASK_ID_MAX} characters, and {came}. Bindings belong to a task. Nothing was stored. "
+            "Send the id of the task.",
         )
-        error.field = "task_id"
-        raise error
     return str.__str__(task_id)

@@ -1,0 +1,230 @@
+"""``external_sources_app``: the HTTP API of a task's external sources as a Starlette app (clause 10).
+
+This file awaits. It knows requests and the order in which things are asked; who may do what, its host knows.
+"""
+
+import inspect
+import logging
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import PurePath
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from knowledge_provider.errors import (
+    KnowledgeReferenceInvalidError,
+    KnowledgeReferenceUnknownError,
+    KnowledgeUnavailableError,
+)
+from knowledge_provider.models import RetrievalContext
+from knowledge_provider.provider_calls import is_async
+from knowledge_provider.sources.bindings import BoundReferences, TaskBindings
+from knowledge_provider.sources.listing import list_documents
+from knowledge_provider.sources.registry import References, SourceRegistry
+from knowledge_provider.sources.server import _answering, _reading, _refusals, openapi
+from knowledge_provider.sources.server._refusals import RefusedError
+from knowledge_provider.text import class_name, is_a, is_blank
+
+_LOG: Final = logging.getLogger(__name__)
+
+Authorize = Callable[[Request, str], str | Awaitable[str | None] | None]
+"""Called with the request and the task's id; gives the id of the user who may do this, or None where none is known."""
+
+_Handler = Callable[[Request], Awaitable[Response]]
+# What one user may see is kept by nobody, and read as nothing else than it is.
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+def external_sources_app(bindings: TaskBindings, *, registry: SourceRegistry, authorize: Authorize) -> Starlette:
+    """The API as an app, to serve or to mount at ``/`` after the routes of another app.
+
+    Its paths begin with ``/api/tasks/{task_id}/external-knowledge-refs``; its OpenAPI document is at ``/openapi.json``.
+    Every answer is JSON, and every refusal names the field; what went wrong inside is only in the log, and there by its
+    class and place. A body has at most 256 KiB and 100 references.
+
+    Args:
+        bindings: What the tasks have bound; called in threads.
+        registry: The sources whose documents can be listed.
+        authorize: Who may read (GET) and change (POST) a task; ``async`` or not, and then called in a thread. It
+            raises ``HTTPException`` with 403 or 404, or ``PermissionError``, for a user who may not, and gives None
+            where the user is not known (clause 10.9). Of what it raises, the status is answered, and the headers
+            ``WWW-Authenticate`` and ``Retry-After``.
+
+    Raises:
+        TypeError: ``authorize`` is no function.
+    """
+    if not callable(authorize):
+        raise TypeError(
+            f"Wanted a function as authorize, and {class_name(authorize)} came: without one, everybody could read and "
+            "change the sources of every task. Pass one that takes the request and the task's id, and gives the user's."
+        )
+    api = _Api(bindings, registry, authorize)
+    app = Starlette(
+        routes=[
+            Route(openapi.BOUND, _Resource({"GET": api.bound, "POST": api.add})),
+            Route(openapi.REMOVAL, _Resource({"POST": api.remove})),
+            Route(openapi.DOCUMENTS, _Resource({"GET": api.documents, "POST": api.documents_of})),
+            Route(openapi.DOCUMENT, _Resource({"GET": _document})),
+        ],
+        exception_handlers={404: _no_path},
+    )
+    # It would lead to whatever host the client names.
+    app.router.redirect_slashes = False
+    return app
+
+
+class _Api:
+    """What each method does: who asks, what is asked, and then the answer, in this order."""
+
+    def __init__(self, bindings: TaskBindings, registry: SourceRegistry, authorize: Authorize) -> None:
+        self._bindings = bindings
+        self._registry = registry
+        self._authorize = authorize
+
+    async def bound(self, request: Request) -> Response:
+        who = await self._admit(request)
+        return self._answer(await _stored(self._bindings.list, who))
+
+    async def add(self, request: Request) -> Response:
+        who = await self._admit(request)
+        refs = _reading.read_additions(await _body(request))
+        return self._answer(await _stored(self._bindings.add, who, *refs))
+
+    async def remove(self, request: Request) -> Response:
+        who = await self._admit(request)
+        ref = _reading.read_removal(await _body(request))
+        return self._answer(await _stored(self._bindings.remove, who, ref))
+
+    async def documents(self, request: Request) -> Response:
+        who = await self._admit(request)
+        window = _reading.read_query(request.query_params.multi_items())
+        bound = await _stored(self._bindings.list, who)
+        return await self._list(bound.refs, who, window)
+
+    async def documents_of(self, request: Request) -> Response:
+        who = await self._admit(request)
+        refs, window = _reading.read_selection(await _body(request))
+        return await self._list(refs, who, window)
+
+    async def _list(self, refs: References, who: RetrievalContext, window: _reading.Window) -> Response:
+        listing = await list_documents(refs, context=who, registry=self._registry, **window._asdict())
+        return _json(_answering.listing_answer(listing))
+
+    def _answer(self, bound: BoundReferences) -> Response:
+        return _json(_answering.bound_answer(bound, self._registry.names))
+
+    async def _admit(self, request: Request) -> RetrievalContext:
+        """Who asks, and as the session for which task; what is sent is not read before that."""
+        task = _reading.read_path_task(request.path_params["task_id"])
+        try:
+            user = await self._user(request, task)
+        except HTTPException as error:
+            raise _refusals.by_host(error.status_code, error.headers) from None
+        except PermissionError:
+            raise _refusals.by_host(403, None) from None
+        # Clause 10.9.
+        if user is None or (is_a(user, str) and is_blank(user)):
+            raise _refusals.by_host(401, None)
+        if not is_a(user, str):
+            _LOG.error("authorize gave a %s; wanted the user's id as a string, or None", class_name(user))
+            raise _refusals.failed()
+        return RetrievalContext(owner_id=user, session_id=task)
+
+    async def _user(self, request: Request, task: str) -> Any:
+        if is_async(self._authorize):
+            given: Any = self._authorize(request, task)
+        else:
+            given = await run_in_threadpool(self._authorize, request, task)
+        return await given if inspect.isawaitable(given) else given
+
+
+class _Resource:
+    """One path: which of its methods answers, and that each request is answered; an ASGI app of its own."""
+
+    def __init__(self, handlers: Mapping[str, _Handler]) -> None:
+        self._handlers = {**handlers, **({"HEAD": handlers["GET"]} if "GET" in handlers else {})}
+        self._allowed = {"Allow": ", ".join(sorted({*self._handlers, "OPTIONS"}))}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        response = await self._answer(request)
+        if request.method == "HEAD":
+            # Its length stays in the headers.
+            response.body = b""
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        try:
+            return await self._called(request)
+        except RefusedError as refused:
+            return _refusal(refused)
+        except ClientDisconnect:
+            # Nobody reads it.
+            return Response(status_code=400)
+        except Exception as error:
+            _log(error)
+            return _refusal(_refusals.failed())
+
+    async def _called(self, request: Request) -> Response:
+        if handler := self._handlers.get(request.method):
+            return await handler(request)
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={**_HEADERS, **self._allowed})
+        message = f"Wanted one of the methods {self._allowed['Allow']}, and another came. Nothing was done."
+        raise RefusedError(405, "method_not_allowed", message, headers=self._allowed)
+
+
+async def _stored(change: Callable[..., BoundReferences], who: RetrievalContext, *refs: object) -> BoundReferences:
+    """What the bindings say; in a thread, since a storage may wait."""
+    try:
+        return await run_in_threadpool(change, who.session_id, *refs)
+    except KnowledgeReferenceInvalidError as error:
+        raise _refusals.of_reference(error, ("body",)) from None
+    except KnowledgeReferenceUnknownError as error:
+        raise _refusals.of_unbound(error) from None
+    except KnowledgeUnavailableError as error:
+        _log(error)
+        raise _refusals.of_storage(error) from None
+
+
+async def _body(request: Request) -> bytes:
+    _reading.require_json(request.headers)
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _reading.BODY_MAX:
+            raise _reading.too_large()
+    return bytes(body)
+
+
+async def _document(request: Request) -> Response:
+    return _json(openapi.openapi_document(request.scope.get("root_path", "")))
+
+
+async def _no_path(_: Request, __: Exception) -> Response:
+    return _refusal(
+        RefusedError(404, "path_unknown", "There is nothing under this path. See /openapi.json for those there are.")
+    )
+
+
+def _json(content: Mapping[str, Any]) -> Response:
+    return JSONResponse(content, headers=_HEADERS)
+
+
+def _refusal(refused: RefusedError) -> Response:
+    return JSONResponse(refused.body, refused.status, {**_HEADERS, **refused.headers})
+
+
+def _log(error: Exception) -> None:
+    # Clause 10.8: a class and a place; the text may hold anything.
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
+    cause = class_name(error.__cause__) if error.__cause__ else "nothing else"
+    _LOG.error("a request about external sources failed: %s at %s, because of %s", class_name(error), place, cause)
