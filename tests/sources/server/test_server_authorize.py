@@ -96,6 +96,20 @@ def test_of_the_hosts_headers_two_are_answered() -> None:
     assert "x-internal" not in answer.headers
 
 
+@pytest.mark.parametrize("value", ["日本", "a\r\nSet-Cookie: b=c"])
+def test_a_header_that_http_cannot_carry_is_left_out(value: str) -> None:
+    """And costs nobody the answer."""
+    answer = ask(app_over(authorize=raising(HTTPException(401, headers={"WWW-Authenticate": value}))), "GET", BOUND)
+    assert answer.status_code == 401
+    assert not {"www-authenticate", "set-cookie"} & set(answer.headers)
+
+
+@pytest.mark.parametrize("headers", [7, {7: "x"}, {"Retry-After": 30}])
+def test_headers_that_are_none_are_a_failure_of_the_host(headers: Any) -> None:
+    """As everything else that it may raise."""
+    assert ask(app_over(authorize=raising(HTTPException(401, headers=headers))), "GET", BOUND).status_code == 500
+
+
 def test_a_user_without_an_id_is_told_so() -> None:
     """Clause 10.9, with its code."""
     answer = ask(app_over(authorize=lambda *_: None), "GET", BOUND)

@@ -5,13 +5,13 @@ Nothing else of the package imports it. ``app`` awaits; the rest are pure functi
 
 try:
     from knowledge_provider.sources.server.app import Authorize, external_sources_app
-except ModuleNotFoundError as error:
-    if str(error.name).partition(".")[0] not in ("starlette", "anyio"):
+except ModuleNotFoundError as _missing:
+    if str(_missing.name).partition(".")[0] not in ("starlette", "anyio"):
         raise
     raise ImportError(
         "The HTTP API of external sources stands on Starlette, which is not installed, so nothing can be served. "
         "Install it: pip install 'knowledge-provider-kit[server]'"
-    ) from error
+    ) from _missing
 from knowledge_provider.sources.server.openapi import openapi_document
 
 __all__ = ["Authorize", "external_sources_app", "openapi_document"]

@@ -33,6 +33,7 @@ _HOST: Final[Mapping[int, tuple[str, str]]] = MappingProxyType(
         ),
     }
 )
+_KEPT: Final = ("www-authenticate", "retry-after")
 _LATER: Final = "Try again later."
 
 
@@ -68,10 +69,13 @@ def by_host(status: int, headers: Mapping[str, str] | None) -> RefusedError:
     kind, message = _HOST.get(
         status, ("refused", f"The application refuses this request with status {status}. Nothing was changed.")
     )
-    kept = {
-        name: value for name, value in (headers or {}).items() if name.lower() in ("www-authenticate", "retry-after")
-    }
+    kept = {name: value for name, value in (headers or {}).items() if name.lower() in _KEPT and _is_plain(value)}
     return RefusedError(status, kind, message, ("path", "task_id") if status == 404 else (), kept)
+
+
+def _is_plain(value: str) -> bool:
+    # HTTP carries no others.
+    return value.isascii() and value.isprintable()
 
 
 def of_reference(error: KnowledgeReferenceInvalidError, location: Location) -> RefusedError:

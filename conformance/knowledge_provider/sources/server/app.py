@@ -6,6 +6,7 @@ This file awaits. It knows requests and the order in which things are asked; who
 import inspect
 import logging
 import traceback
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import PurePath
 from typing import Any, Final
@@ -46,7 +47,7 @@ def external_sources_app(bindings: TaskBindings, *, registry: SourceRegistry, au
     """The API as an app, to serve or to mount at ``/`` after the routes of another app.
 
     Its paths begin with ``/api/tasks/{task_id}/external-knowledge-refs``; its OpenAPI document is at ``/openapi.json``.
-    Every answer is JSON, and every refusal names the field; what went wrong inside is only in the log, and there by its
+    Every body is JSON, and every refusal names the field; what went wrong inside is only in the log, and there by its
     class and place. A body has at most 256 KiB and 100 references.
 
     Args:
@@ -224,7 +225,7 @@ def _refusal(refused: RefusedError) -> Response:
 
 def _log(error: Exception) -> None:
     # Clause 10.8: a class and a place; the text may hold anything.
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
+    frame, line = deque(traceback.walk_tb(error.__traceback__), maxlen=1)[0]
+    place = f"{PurePath(frame.f_code.co_filename).name}:{line}"
     cause = class_name(error.__cause__) if error.__cause__ else "nothing else"
     _LOG.error("a request about external sources failed: %s at %s, because of %s", class_name(error), place, cause)
