@@ -5,6 +5,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import fastapi
 import pytest
 from source_api import BOUND, DOCUMENTS, REMOVAL, WHOLE, app_over, ask, by_header, detail
 from starlette.exceptions import HTTPException
@@ -50,6 +51,7 @@ def test_without_a_function_there_is_no_app(authorize: Any) -> None:
         (raising(PermissionError(SECRET)), 403),
         (raising(HTTPException(401, SECRET)), 401),
         (raising(HTTPException(403, SECRET)), 403),
+        (raising(fastapi.HTTPException(403, SECRET)), 403),
         (raising(HTTPException(404, SECRET)), 404),
         (raising(HTTPException(429, SECRET)), 429),
         (raising(HTTPException(307, SECRET, {"Location": f"https://login.example.com/?token={SECRET}"})), 500),
