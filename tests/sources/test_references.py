@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from knowledge_provider import KnowledgeReferenceInvalidError
 from knowledge_provider.sources import ExternalKnowledgeRef, read_reference, target_key
-from knowledge_provider.sources.references import excludes
+from knowledge_provider.sources.references import excludes, refuse_unknown_fields
 
 DOCUMENT = {
     "provider": "ap",
@@ -151,23 +151,37 @@ def test_a_field_in_both_spellings_is_refused(value: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["target", "targettype", "folder_id", "Target_Type", "apiKey"])
-def test_a_field_that_is_not_known_is_refused(field: str) -> None:
-    """It may be what made the reference narrower. It is named, and its value is not; null is no value."""
-    whole = {"provider": "ap", "id": "kb-1"}
-    message = refused({field: "s3cr3t", **whole})
-    assert message.startswith(f"{field}: wanted no field but provider, mode, id, ")
-    assert "s3cr3t" not in message
-    assert read_reference({**whole, field: None}) == read_reference(whole)
+def test_a_field_that_is_not_known_is_dropped_with_a_warning(field: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The log names it, and never its value; null is no value."""
+    assert read_reference({**DOCUMENT, field: None}) == read_reference(DOCUMENT)
+    assert not caplog.records
+    assert read_reference({field: "s3cr3t", **DOCUMENT}) == read_reference(DOCUMENT)
+    (record,) = caplog.records
+    assert record.getMessage() == f"an external knowledge reference has fields that are not stored: {field}"
+
+
+@pytest.mark.parametrize("field", ["target", "targettype", "folder_id", "Target_Type", "apiKey"])
+def test_a_client_may_be_refused_a_field_that_is_not_known(field: str) -> None:
+    """It may be what made the reference narrower."""
+    refuse_unknown_fields(DOCUMENT | {"targetType": "document", field: None})
+    with pytest.raises(
+        KnowledgeReferenceInvalidError, match=f"^{field}: wanted no field but provider, mode, id, "
+    ) as caught:
+        refuse_unknown_fields({field: "s3cr3t", **DOCUMENT})
+    assert "s3cr3t" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "name", ["api_key=12345", "AKIAIOSFODNN7EXAMPLE", "https://files.example.com", 7, "x\ny", "x" * 81]
 )
-def test_a_name_that_may_be_anything_is_not_repeated(name: object) -> None:
+def test_a_name_that_may_be_anything_is_not_repeated(name: object, caplog: pytest.LogCaptureFixture) -> None:
     """A key may stand in the place of a name."""
-    message = refused({name: 1} | DOCUMENT)
-    assert message.startswith("reference: wanted no field but ")
-    assert not isinstance(name, str) or name not in message
+    with pytest.raises(KnowledgeReferenceInvalidError, match=r"^reference: wanted no field but ") as caught:
+        refuse_unknown_fields({name: 1} | DOCUMENT)
+    assert read_reference({name: 1, "other": 2} | DOCUMENT) == read_reference(DOCUMENT)
+    (record,) = caplog.records
+    assert record.getMessage().endswith("not stored: other, 1 more")
+    assert not isinstance(name, str) or name not in str(caught.value)
 
 
 def test_the_error_has_the_field() -> None:

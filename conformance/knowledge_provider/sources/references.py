@@ -4,6 +4,7 @@ Knows fields and their rules; no provider, registry, storage or call. What came 
 that should hold an id may hold a key.
 """
 
+import logging
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -26,6 +27,8 @@ from knowledge_provider.errors import KnowledgeReferenceInvalidError
 from knowledge_provider.sources import _screening
 from knowledge_provider.text import class_name, has_surrogate, is_a, short_text
 
+_LOG: Final = logging.getLogger(__name__)
+
 WHOLE: Final = "knowledge_base"
 """The ``target_type`` of a whole source, which a missing one is, too."""
 
@@ -37,6 +40,8 @@ _MODES: Final = ("explicit", "all_accessible")
 _TARGETS: Final = (WHOLE, "folder", "document")
 _NAMES: Final = frozenset({"name", "target_name"})
 _DEFAULTS: Final = {"mode": "explicit", "target_type": WHOLE}
+# A client may send any number of fields.
+_FIELDS_SAID_MAX: Final = 8
 # Others may be text of any kind, a key included, where a name should be.
 _SHOWN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,79}")
 _OUR_WORDS: Final = "Value error, "
@@ -53,8 +58,8 @@ class ExternalKnowledgeRef(BaseModel):
     most 300. A missing ``target_type`` is the whole source. Null and blank are missing. A folder needs a ``node_id``,
     and a document a ``document_id`` or a ``node_id``.
 
-    Raises ``KnowledgeReferenceInvalidError``, which names the field and never its value: also for a field that is not
-    known or comes in both spellings, and for a raw URL or a credential in any of them.
+    Fields that are not known are dropped, and the log names them. Raises ``KnowledgeReferenceInvalidError``, which
+    names the field and never its value: also for one that comes in both spellings, and for a raw URL or a credential.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -123,6 +128,17 @@ def read_reference(value: object) -> ExternalKnowledgeRef:
     return ExternalKnowledgeRef.model_validate(value)
 
 
+def refuse_unknown_fields(value: object) -> None:
+    """Raise ``KnowledgeReferenceInvalidError`` for a mapping with a field that no reference has, null aside.
+
+    For whoever takes references from a client: without a field that was meant to make it narrower, a reference may
+    name more than was meant.
+    """
+    if isinstance(value, Mapping) and (unknown := _unknown(value)):
+        wanted = f"no field but {', '.join(ExternalKnowledgeRef.model_fields)}"
+        raise _invalid(shown_name(unknown[0]) or "reference", wanted, "another came, which may have made it narrower")
+
+
 def shown_name(name: object) -> str | None:
     """A field's name for a message, or None where it may be anything else, such as a credential."""
     text = str.__str__(name) if is_a(name, str) else ""
@@ -161,24 +177,25 @@ def _quoted(text: str | None) -> str:
 
 
 def _named(data: Mapping[Any, Any]) -> dict[str, Any]:
-    """The fields by their names, whichever way they are spelled; those that are null are missing."""
+    """The known fields by their names, whichever way they are spelled; those that are null are missing."""
+    # Clause 10.2: nothing else is stored, and what is left out is said, without its value.
+    if unknown := _unknown(data):
+        shown = [name for name in map(shown_name, unknown[:_FIELDS_SAID_MAX]) if name]
+        more = [f"{len(unknown) - len(shown)} more"] if len(unknown) > len(shown) else []
+        _LOG.warning("an external knowledge reference has fields that are not stored: %s", ", ".join(shown + more))
     named: dict[str, Any] = {}
     for spelled, value in data.items():
         name = SPELLINGS.get(spelled)
-        if value is None:
+        if value is None or name is None:
             continue
-        # Clause 10.2: nothing else is stored. Without a field that it cannot read, a reference may name more than was
-        # meant, a whole source in the place of a document.
-        if name is None:
-            raise _invalid(
-                shown_name(spelled) or "reference",
-                f"no field but {', '.join(ExternalKnowledgeRef.model_fields)}",
-                "another came, and without it the reference might name more than was meant",
-            )
         if name in named:
             raise _invalid(name, "the field once", "it came in both spellings")
         named[name] = value
     return named
+
+
+def _unknown(data: Mapping[Any, Any]) -> list[object]:
+    return [name for name, value in data.items() if value is not None and name not in SPELLINGS]
 
 
 def _text(value: object, limit: int) -> str:

@@ -11,7 +11,12 @@ from typing import Any, Final, NamedTuple, NoReturn
 from knowledge_provider.errors import KnowledgeReferenceInvalidError
 from knowledge_provider.sources.bindings import read_task
 from knowledge_provider.sources.listing import OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX
-from knowledge_provider.sources.references import ExternalKnowledgeRef, read_reference, shown_name
+from knowledge_provider.sources.references import (
+    ExternalKnowledgeRef,
+    read_reference,
+    refuse_unknown_fields,
+    shown_name,
+)
 from knowledge_provider.sources.server._refusals import Location, RefusedError, of_reference, unfit
 from knowledge_provider.text import class_name
 
@@ -151,6 +156,7 @@ def _references(value: object) -> tuple[ExternalKnowledgeRef, ...]:
 
 def _reference(value: object, location: Location) -> ExternalKnowledgeRef:
     try:
+        refuse_unknown_fields(value)
         return read_reference(value)
     except KnowledgeReferenceInvalidError as error:
         raise of_reference(error, location) from None
