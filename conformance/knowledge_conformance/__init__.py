@@ -56,6 +56,7 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
     add("--provider-timeout", type=float, metavar="SECONDS", help="time for one call of the provider (10)")
     add("--provider-examples", type=int, metavar="N", help="how many requests to generate (25)")
     add("--provider-seed", type=int, metavar="N", help="generate other requests (0)")
+    add("--provider-profile", metavar="NAME", help="fast, default or thorough: which checks, and how much of each")
     add("--provider-report", action="append", default=[], metavar="PATH", help="write it there: .json, .html, .md")
     add("--max-calls", type=int, metavar="N", help="never call the provider more often in this run (600)")
     add("--require", action="append", metavar="FACET", help="a facet that the verdict must cover; repeatable")

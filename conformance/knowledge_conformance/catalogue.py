@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from knowledge_conformance.check import Check
+from knowledge_conformance.check import Check, Phase
 from knowledge_conformance.checks import (
     awaits,
     back_end,
@@ -39,7 +39,15 @@ from knowledge_conformance.checks import (
     timing,
 )
 
-CHECKS: Final[tuple[Check, ...]] = (
+_PHASES: Final = list(Phase)
+
+
+def _in_phases(*checks: Check) -> tuple[Check, ...]:
+    """Phase by phase, and in each as they are given; those that close what is checked last."""
+    return tuple(sorted(checks, key=lambda check: (check.closes, _PHASES.index(check.phase))))
+
+
+CHECKS: Final[tuple[Check, ...]] = _in_phases(
     *identity.CHECKS,
     *describing.CHECKS,
     *lifecycle.CHECKS,
@@ -68,12 +76,12 @@ CHECKS: Final[tuple[Check, ...]] = (
     *leaving.CLOSING_CHECKS,
     *loops.CLOSING_CHECKS,
 )
-"""Every check of a provider once, prerequisites first."""
+"""Every check of a provider once, phase by phase, prerequisites first."""
 
-HOST_CHECKS: Final[tuple[Check, ...]] = hosts.CHECKS
+HOST_CHECKS: Final[tuple[Check, ...]] = _in_phases(*hosts.CHECKS)
 """Every check of a host, prerequisites first."""
 
-COMPOSITE_CHECKS: Final[tuple[Check, ...]] = (
+COMPOSITE_CHECKS: Final[tuple[Check, ...]] = _in_phases(
     *composite_isolation.CHECKS,
     *composite_raising.CHECKS,
     *composite_timing.CHECKS,

@@ -40,6 +40,15 @@ class Facet(StrEnum):
     BACK_END = "back-end"
 
 
+class Phase(StrEnum):
+    """When a check runs: what a user sees every day first, what takes most and fails least last."""
+
+    EXAMPLES = "examples"
+    BOUNDARIES = "boundaries"
+    FUZZ = "fuzz"
+    INTERLEAVINGS = "interleavings"
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One rule of the contract as something that can be run.
@@ -49,7 +58,7 @@ class Check:
     makes itself, ``surveyed`` says that it looks at the shared survey of ordinary answers. Fewer than ``minimum``
     observations are inconclusive. ``closes`` marks a check that closes the provider, so that it comes last. ``replays``
     marks one that draws its inputs and, where ``settings.replay`` has one, looks at that alone. ``later`` is a second
-    part, which runs on another event loop when the first has ended.
+    part, which runs on another event loop when the first has ended. ``phase`` is no earlier than those that it needs.
     """
 
     id: str
@@ -68,6 +77,7 @@ class Check:
     replays: bool = False
     judge: Callable[["Exchange"], int] | None = field(default=None, repr=False)
     later: Callable[[Any], Awaitable[None]] | None = field(default=None, repr=False)
+    phase: Phase = Phase.EXAMPLES
 
     @property
     def binding(self) -> bool:
@@ -79,9 +89,13 @@ class Check:
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
 
 
-def calls_where(setting: str, calls: int) -> Callable[["Settings"], int]:
-    """``calls`` of a check that costs nothing where the settings have nothing for it, by the setting's Python name."""
-    return lambda settings: calls if getattr(settings, setting) else 0
+def calls_where(setting: str, calls: int, *, thorough: int | None = None) -> Callable[["Settings"], int]:
+    """``calls`` of a check that costs nothing where the settings have nothing for it, by the setting's Python name.
+
+    ``thorough`` is how many in a thorough run, where these are not as many.
+    """
+    most = calls if thorough is None else thorough
+    return lambda settings: (most if settings.thorough else calls) if getattr(settings, setting) else 0
 
 
 def _revision(requirements: str) -> tuple[int, ...]:
@@ -135,14 +149,20 @@ def check(  # a record's fields, each by name
     closes: bool = False,
     replays: bool = False,
     later: Callable[[Seen], Awaitable[None]] | None = None,
+    phase: Phase | None = None,
 ) -> Callable[[Callable[[Seen], Awaitable[None]]], Check]:
-    """Declare an ``async def`` over its kind's subject as a check; its docstring is the title and the rationale."""
+    """Declare an ``async def`` over its kind's subject as a check; its docstring is the title and the rationale.
+
+    Without a ``phase`` of its own, one that draws its inputs is fuzzing, and any other looks at examples.
+    """
+    when = phase or (Phase.FUZZ if replays else Phase.EXAMPLES)
 
     def declare(run: Callable[[Seen], Awaitable[None]]) -> Check:
         title, rationale = _documentation(run)
         return Check(
             id=id, clause=clause, level=level, title=title, rationale=rationale, run=run, facet=facet,
             needs=needs, calls=calls, minimum=minimum, surveyed=surveyed, closes=closes, replays=replays, later=later,
+            phase=when,
         )  # fmt: skip
 
     return declare

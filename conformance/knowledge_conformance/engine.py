@@ -57,7 +57,10 @@ def _finding(check: Check, subject: Watched, error: BaseException) -> CheckResul
             return _result(check, subject, CheckOutcome.INCONCLUSIVE, saw=str(error), hint=error.hint)
         case OutOfCallsError():
             return left_out(
-                check, observations=subject.observations, calls=subject.calls, limit=subject.settings.max_calls
+                check,
+                observations=subject.observations,
+                calls=subject.calls - subject.shared,
+                limit=subject.settings.max_calls,
             )
         case ProviderRaisedError():
             return _raised(check, subject, error)
@@ -154,7 +157,7 @@ def _result(check: Check, subject: Watched, outcome: CheckOutcome, **evidence: s
         id=check.id,
         outcome=outcome,
         observations=subject.observations,
-        calls=subject.calls,
+        calls=subject.calls - subject.shared,
         transcript=tuple(told),
         **shown,
     )

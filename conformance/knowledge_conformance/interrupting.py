@@ -12,14 +12,15 @@ from knowledge_conformance.check import Hang, Inapplicable, Inconclusive, Violat
 from knowledge_conformance.exchange import show_request
 from knowledge_conformance.leftovers import TaskWatch, cleared
 from knowledge_conformance.render import show, show_error
+from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.suspension import Stepped, points
 from knowledge_provider import RetrievalRequest
 
 BEFORE: Final = 2
 """The calls that are made before one is cancelled: a warm-up, and one whose awaits are counted."""
-POINTS_MAX: Final = 8
-"""At how many of its awaits a call is cancelled at most."""
+_POINTS_MAX: Final = 8
+_POINTS_THOROUGH: Final = 64
 LEFT_SECONDS: Final = 0.1
 """How long a task may be left after a cancelled call has ended (clause 7.2)."""
 NEVER_WAITS: Final = "retrieve never waits on the event loop; what runs in a thread is left to the host"
@@ -28,6 +29,11 @@ _RESTING_SECONDS: Final = 0.5
 _LET_IT_THROUGH: Final = (
     "let asyncio.CancelledError through: catch Exception, not BaseException, and re-raise after cleaning up"
 )
+
+
+def points_max(settings: Settings) -> int:
+    """At how many of its awaits a call is cancelled at most."""
+    return _POINTS_THOROUGH if settings.thorough else _POINTS_MAX
 
 
 async def refuse_swallowed(task: "asyncio.Task[Any]", request: RetrievalRequest, held: str) -> None:
@@ -96,7 +102,7 @@ class Interrupting:
         # Long enough that what a finished call leaves for a moment is not taken for what is kept.
         self._known = await self._settled(0, _RESTING_SECONDS)
         self._resting = len(self._known)
-        return points(call.stepped.points, POINTS_MAX)
+        return points(call.stepped.points, points_max(self._subject.settings))
 
     async def cut(self, at: int, again: Cut | None = None) -> Cut | None:
         """What came of a call that is cancelled at one await, or None when it ended before that one.

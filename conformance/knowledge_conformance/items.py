@@ -1,12 +1,11 @@
 """What pytest collects: one collector for each target, one item for each check. Knows pytest and a finished result."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pytest
 
 from knowledge_conformance.check import Check
-from knowledge_conformance.kinds import KINDS
 from knowledge_conformance.results import FAILING, CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
@@ -21,23 +20,21 @@ class Aim(NamedTuple):
 
 
 class TargetCollector(pytest.Collector):
-    """One target; its items are the checks that ``wants`` takes. ``run_of`` gives the run that an item belongs to."""
+    """One target; its items are its ``checks``. ``run_of`` gives the run that an item belongs to."""
 
     aim: Aim
-    wants: Callable[[str, Aim], bool]
-    run_of: Callable[[Aim], Run]
+    checks: Sequence[Check]
+    run_of: Callable[[Aim, Check], Run]
 
     def collect(self) -> Iterable["CheckItem"]:
         """The checks that are selected, in their order."""
-        for check in KINDS[self.aim.kind].checks:
-            nodeid = f"{self.nodeid}::{check.id}"
-            if self.wants(nodeid, self.aim):
-                item = CheckItem.from_parent(self, name=check.id, nodeid=nodeid)
-                item.check, item.aim, item.run_of = check, self.aim, self.run_of
-                item.user_properties.extend(
-                    [("clause", check.clause), ("level", str(check.level)), ("facet", str(check.facet))]
-                )
-                yield item
+        for check in self.checks:
+            item = CheckItem.from_parent(self, name=check.id, nodeid=f"{self.nodeid}::{check.id}")
+            item.check, item.aim, item.run_of = check, self.aim, self.run_of
+            item.user_properties.extend(
+                [("clause", check.clause), ("level", str(check.level)), ("facet", str(check.facet))]
+            )
+            yield item
 
 
 class CheckItem(pytest.Item):
@@ -45,12 +42,12 @@ class CheckItem(pytest.Item):
 
     check: Check
     aim: Aim
-    run_of: Callable[[Aim], Run]
+    run_of: Callable[[Aim, Check], Run]
     result: CheckResult | None = None
 
     def runtest(self) -> None:
         """Run the check; an outcome that is no pass fails or skips the item."""
-        run = self.run_of(self.aim)
+        run = self.run_of(self.aim, self.check)
         result = run.result(self.check)
         self.result = result
         said = {name: getattr(result, name) for name in ("outcome", "hint", "fingerprint", "known")}

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.check import Check
 from knowledge_conformance.following import FollowUpError, follow_up, replaying
 from knowledge_conformance.items import Aim, CheckItem, TargetCollector
 from knowledge_conformance.kinds import KINDS, PROVIDER
@@ -18,10 +18,12 @@ from knowledge_conformance.known import utc_day
 from knowledge_conformance.proof import Proof
 from knowledge_conformance.replay import TokenError, settings_of
 from knowledge_conformance.report import Report, make_report
-from knowledge_conformance.reporting import is_good, show, tell_junit, wanted_paths, write
+from knowledge_conformance.reporting import show, tell_junit, wanted_paths, write
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
+from knowledge_conformance.selection import Selection
 from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, source_of
+from knowledge_conformance.spreading import Spread, process_count, scheduler
 from knowledge_conformance.target import TargetError, check_name
 from knowledge_conformance.ticking import Ticking
 
@@ -32,7 +34,6 @@ _LETTERS: Final = {
     CheckOutcome.BLOCKED: "b",
     CheckOutcome.KNOWN: "x",
 }
-_RANKS: Final = {check_id: rank for rank, check_id in enumerate(BY_ID)}
 
 
 class Door:
@@ -50,7 +51,6 @@ class Door:
             raise pytest.UsageError(str(error)) from None
         self.runs: dict[Aim, Run] = {}
         self._results: dict[Aim, dict[str, CheckResult]] = {aim: {} for aim in self.aims}
-        self._selected: list[str] = []
         self._proofs: dict[Aim, Proof] = {}
         self._unwritten: str | None = None
         self._notes: list[str] = []
@@ -61,6 +61,8 @@ class Door:
         # Of the controller's, so that workers do not disagree at midnight.
         told = getattr(config, "workerinput", {}).get("knowledge_today")
         self._today = utc_day() if told is None else date.fromisoformat(told)
+        self._selection = Selection(self.aims, self.settings, None if self._replay is None else self._replay.check)
+        self._spread = Spread(config, self._selection.prefix)
 
     def _settings(self) -> Settings:
         option = self._config.getoption
@@ -73,6 +75,7 @@ class Door:
             timeout=option("provider_timeout"),
             examples=option("provider_examples"),
             seed=option("provider_seed"),
+            profile=option("provider_profile"),
             max_calls=option("max_calls"),
             # Beside those of the settings: a command line makes a verdict stricter, never weaker.
             require=[*settings.require, *option("require")] if option("require") else None,
@@ -84,13 +87,28 @@ class Door:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker of pytest-xdist what it must not find out for itself."""
         node.workerinput["knowledge_today"] = self._today.isoformat()
+        node.workerinput["knowledge_shares"] = self._spread.wanted
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        """Hand out the checks so that the report is the same; only where nobody asked for another way (``--dist``)."""
+        if not self._spread.wanted:
+            return None
+        self._spread.divide(self._selection.checks(), self.settings, process_count(config))
+        return scheduler(config, log, self._spread.share_of)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what the end of a worker's run changed in its results."""
+        for kind, target, result in (getattr(node, "workeroutput", None) or {}).get("knowledge_changed", ()):
+            self._results[Aim(kind, target)][result["id"]] = CheckResult.model_validate(result)
 
     # Collecting.
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Look at the arguments; where pytest-xdist will start workers, which open their own, try the targets first."""
-        self._selected = [argument for argument in self._config.args if argument.partition("::")[0] in KINDS]
+        self._selection.given = [argument for argument in self._config.args if argument.partition("::")[0] in KINDS]
         if self._config.pluginmanager.hasplugin("dsession"):
             self._start()
             self.pytest_collection_finish()
@@ -101,7 +119,7 @@ class Door:
     def pytest_collection(self) -> None:
         """Take our own node ids out of the arguments, and begin to load the targets."""
         config = self._config
-        paths = [argument for argument in config.args if argument not in self._selected]
+        paths = [argument for argument in config.args if argument not in self._selection.given]
         given = config.args_source is pytest.Config.ArgsSource.ARGS
         # Alone, our options run the kit alone: a project's own tests are another question.
         config.args[:] = paths if given else []
@@ -110,12 +128,14 @@ class Door:
 
     def _start(self) -> None:
         workers = getattr(self._config, "workerinput", {}).get("workercount", 1)
+        if self._spread.is_worker:
+            self._spread.divide(self._selection.checks(), self.settings, workers)
         in_process = self._config.getoption("in_process")
         for aim in self.aims:
             kind = KINDS[aim.kind]
             self.runs[aim] = Run(
-                aim.target, self.settings, kind=kind, in_process=in_process, share=workers,
-                source=self._source, today=self._today,
+                aim.target, self.settings, kind=kind, in_process=in_process, source=self._source, today=self._today,
+                share=0 if self._spread.is_worker else workers,
             )  # fmt: skip
             self.runs[aim].runner.start()
         self._ticking.start()
@@ -131,57 +151,35 @@ class Door:
         return report
 
     def _collectors(self, session: pytest.Session) -> Iterator["TargetCollector"]:
-        for aim in self.aims:
-            alone = sum(other.kind == aim.kind for other in self.aims) == 1
-            prefix = aim.kind if alone else f"{aim.kind}::{aim.target}"
-            collector = TargetCollector.from_parent(session, name=aim.target, nodeid=prefix)
-            collector.aim, collector.wants, collector.run_of = aim, self.wants, self.runs.__getitem__
+        for aim, checks in self._selection.checks().items():
+            collector = TargetCollector.from_parent(session, name=aim.target, nodeid=self._selection.prefix(aim))
+            collector.aim, collector.checks, collector.run_of = aim, checks, self._run_of
             yield collector
 
-    def wants(self, nodeid: str, aim: Aim) -> bool:
-        """Whether the command line selects a check; without a node id of ours it selects all."""
-        check_id, kind = nodeid.rpartition("::")[2], aim.kind
-        if self._replay is not None:
-            return check_id == self._replay.check.id
-        names = {nodeid, kind, f"{kind}::{check_id}", f"{kind}::{aim.target}", f"{kind}::{aim.target}::{check_id}"}
-        return not self._selected or bool(names & set(self._selected))
+    def _run_of(self, aim: Aim, check: Check) -> Run:
+        self._spread.pay(self.runs[aim], aim, check)
+        return self.runs[aim]
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Bring our items back into the catalogue's order: a plugin that shuffles would close an instance too early."""
+        """Bring our items back into their order: a plugin that shuffles would close an instance too early."""
         ours = [item for item in items if isinstance(item, CheckItem)]
-        ordered = iter(sorted(ours, key=lambda item: (self.aims.index(item.aim), _RANKS[item.check.id])))
-        items[:] = [next(ordered) if isinstance(item, CheckItem) else item for item in items]
+        checks = self._selection.checks()
+        again = iter(sorted(ours, key=lambda item: (self.aims.index(item.aim), checks[item.aim].index(item.check))))
+        items[:] = [next(again) if isinstance(item, CheckItem) else item for item in items]
 
     def pytest_collection_finish(self) -> None:
         """Open the targets: one that cannot be used is one line and exit code 4."""
-        self._refuse_unknown()
+        unknown = self._selection.refusal()
+        if unknown is not None:
+            self._release()
+            raise pytest.UsageError(unknown)
         for run in self.runs.values():
             try:
                 run.runner.open()
             except TargetError as error:
                 self._release()
                 raise pytest.UsageError(str(error)) from None
-
-    def _refuse_unknown(self) -> None:
-        for selected in self._selected:
-            kind, *names = selected.split("::")
-            known = {*(check.id for check in KINDS[kind].checks), *self._named(kind)}
-            unknown = [name for name in names if name not in known]
-            if unknown or not self._named(kind):
-                self._release()
-                raise pytest.UsageError(f"{selected}: {self._no_such(kind, *unknown)}")
-
-    def _named(self, kind: str) -> list[str]:
-        return [aim.target for aim in self.aims if aim.kind == kind]
-
-    def _no_such(self, kind: str, name: str = "") -> str:
-        named = self._named(kind)
-        if not named:
-            return f"there is no {kind} in this run; name one with --{kind}"
-        if ":" in name:
-            return f"there is no {kind} {name!r} in this run; --{kind} names {', '.join(named)}"
-        return f"there is no check {name!r} of a {kind}; knowledge-kit checks lists them"
 
     # Running.
 
@@ -233,7 +231,7 @@ class Door:
         tell_junit(self._config, reports)
         ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
         proven = all(proof.holds for proof in self._proofs.values())
-        if exitstatus in ended and not (proven and all(is_good(report) for report in reports)):
+        if exitstatus in ended and not (proven and all(report.good for report in reports)):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self._unwritten is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
@@ -288,9 +286,15 @@ class Door:
             self._unwritten = str(error)
 
     def _close(self) -> None:
+        changed: list[tuple[Any, ...]] = []
         for aim, run in self.runs.items():
+            old = dict(self._results[aim])
             run.close()  # which may change what was reported before
-            self._results[aim].update({name: run.results[name] for name in self._results[aim]})
+            new = {name: run.results[name] for name in self._results[aim] if run.results[name] != old[name]}
+            self._results[aim].update(new)
+            changed += [(*aim, result.model_dump(mode="json")) for result in new.values()]
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput["knowledge_changed"] = changed
 
     def _release(self) -> None:
         for run in self.runs.values():

@@ -72,7 +72,8 @@ def token(
 
     That is where it would be too long, or would hold one of ``secrets``.
     """
-    changed = settings.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=_LEFT_OUT)
+    told = (settings.changed() | {"profile"}) - _LEFT_OUT
+    changed = settings.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=told)
     short = {name: value for name, value in changed.items() if name not in _LONG}
     shown = input if check.replays else None
     for said, over in ((changed, False), (short, True)):
@@ -119,7 +120,7 @@ def settings_of(replay: Replay, folder: Settings) -> Settings:
     """The settings of the run that a token asks for; ``folder`` are those where it runs. Raises ``TokenError``."""
     base = folder if replay.over else Settings()
     # A known failure is what is wanted to be seen now.
-    kept = {**base.model_dump(by_alias=True), "providers": folder.providers, "known-failures": {}}
+    kept = {**base.model_dump(by_alias=True, exclude_unset=True), "providers": folder.providers, "known-failures": {}}
     try:
         made = parse_settings({**kept, **replay.settings}, source="--replay")
     except SettingsError as error:

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import REQUIREMENTS, Facet, Level
 from knowledge_conformance.kinds import KINDS, PROVIDER, Kind, KindName
+from knowledge_conformance.profiles import left_out_lines
 from knowledge_conformance.proof import Proof
 from knowledge_conformance.results import CheckOutcome, CheckResult
-from knowledge_conformance.settings import Settings
+from knowledge_conformance.settings import Profile, Settings
 from knowledge_conformance.verdict import FacetState, Verdict, facet_states, not_established, sentence, verdict
 from knowledge_provider import PROTOCOL_VERSION
 
@@ -54,6 +55,7 @@ class Report(BaseModel):
     requirements: str
     kind: KindName
     target: str
+    profile: Profile
     verdict: Verdict
     facets: dict[Facet, FacetState]
     counts: dict[CheckOutcome, int]
@@ -77,9 +79,20 @@ class Report(BaseModel):
         return self.verdict in (Verdict.CONFORMANT, Verdict.KNOWN_FAILURES)
 
     @property
+    def good(self) -> bool:
+        """Whether what was run is as it should be: accepted, or a part of the checks of which none is open or failed.
+
+        Of a part: one that is blocked did not pass, although the check that it needs may not have been selected.
+        """
+        if self.verdict is not Verdict.PARTIAL:
+            return self.accepted
+        open_ones = self.counts[CheckOutcome.INCONCLUSIVE] + self.counts[CheckOutcome.BLOCKED]
+        return bool(self.counts[CheckOutcome.PASSED] + self.counts[CheckOutcome.KNOWN]) and not open_ones
+
+    @property
     def sentence(self) -> str:
         """The verdict with the facets that it is about, on one line."""
-        return sentence(self.verdict, self.facets, len(self.checks), KINDS[self.kind], self._but())
+        return sentence(self.verdict, self.facets, len(self.checks), KINDS[self.kind], self._but(), self.profile)
 
     def _but(self) -> list[str]:
         stale = self.verdict is Verdict.OUT_OF_DATE
@@ -111,11 +124,16 @@ def make_report(
         requirements=REQUIREMENTS,
         kind=kind.name,
         target=target,
+        profile=settings.profile,
         verdict=verdict(ordered, settings, kind),
         facets=states,
         counts=_counts(ordered),
         checks=tuple(_check_report(result) for result in ordered),
-        not_established=(*not_established(states, settings.required, kind), *_accepted(ordered)),
+        not_established=(
+            *not_established(states, settings.required, kind),
+            *left_out_lines(kind, settings),
+            *_accepted(ordered),
+        ),
         proof=proof,
     )
 

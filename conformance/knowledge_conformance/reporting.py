@@ -8,10 +8,8 @@ import pytest
 
 from knowledge_conformance.reading import Tone
 from knowledge_conformance.report import Report
-from knowledge_conformance.results import CheckOutcome
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.summary import summary_lines
-from knowledge_conformance.verdict import Verdict
 from knowledge_conformance.writing import SuffixError, checked, write_reports
 
 _MARKUP: Final[dict[Tone, dict[str, bool]]] = {
@@ -38,16 +36,6 @@ def write(folder: Path, paths: Iterable[Path], reports: Sequence[Report]) -> str
         except OSError as error:
             return f"--provider-report: cannot write {path}: {error.strerror}"
     return None
-
-
-def is_good(report: Report) -> bool:
-    """Whether a run of pytest may end with 0 for this report."""
-    if report.verdict is Verdict.PARTIAL:
-        # A selection says nothing of the provider, but whether what was selected passed is what its caller asks.
-        # One that is blocked did not pass, although the check that it needs may not have been selected.
-        open_ones = report.counts[CheckOutcome.INCONCLUSIVE] + report.counts[CheckOutcome.BLOCKED]
-        return bool(report.counts[CheckOutcome.PASSED] + report.counts[CheckOutcome.KNOWN]) and not open_ones
-    return report.accepted
 
 
 def show(terminal: Any, report: Report, settings: Settings, *, verbose: bool) -> None:

@@ -39,10 +39,11 @@ FAILING = BROKEN | {CheckOutcome.STALE}
 class CheckResult(BaseModel):
     """One check's outcome with its evidence; every text is one line, bounded and free of secrets.
 
-    ``observations`` counts what was looked at, ``calls`` the calls of the provider. ``saw`` also holds the reason of an
-    outcome that is not a failure. ``input`` is what was asked, or what a host was answered, in the call that ``where``
-    shows: ``{"request": …}`` or ``{"response": …}``, where that can be written as JSON in a few thousand characters.
-    ``transcript`` are the last calls with what came of them, in the order they began in; empty where it passed.
+    ``observations`` counts what was looked at, ``calls`` the calls of the provider, those of the shared survey aside.
+    ``saw`` also holds the reason of an outcome that is not a failure. ``input`` is what was asked, or what a host was
+    answered, in the call that ``where`` shows: ``{"request": …}`` or ``{"response": …}``, where that can be written as
+    JSON in a few thousand characters. ``transcript`` are the last calls with what came of them, in the order they began
+    in; empty where it passed.
     ``fingerprint`` tells one failure of a check from another, ``replay`` is the token that asks for it again, and
     ``known`` is what known-failures says of it.
     """

@@ -13,6 +13,7 @@ from knowledge_conformance.faults import ProcessFault, closing_result, fault_res
 from knowledge_conformance.in_process import InProcess
 from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.known import judged, utc_day
+from knowledge_conformance.profiles import ordered, selected
 from knowledge_conformance.render import show
 from knowledge_conformance.replay import with_token
 from knowledge_conformance.report import Report, make_report
@@ -54,8 +55,9 @@ class Runner(Protocol):
 class Run:
     """The results of one target, each check run once, its prerequisites first.
 
-    ``share`` divides the budget of calls where several processes run the same checks on the same target. ``source``
-    names the file that the settings came from, and ``today`` is the UTC day by which known failures expire.
+    ``share`` divides the budget of calls where several processes run the same checks on the same target; where it is 0,
+    there are only the calls that ``grant`` gives. ``source`` names the file that the settings came from, and ``today``
+    is the UTC day by which known failures expire.
     """
 
     def __init__(
@@ -84,7 +86,8 @@ class Run:
         self._secrets = tuple(declared(settings.secrets).values())
         refuse_unknown_failures(settings, source)
         self._first_unopened: str | None = None
-        self._max_calls = settings.max_calls // share if kind.subject is None else _UNBUDGETED
+        given = settings.max_calls // share if share else 0
+        self._max_calls = given if kind.subject is None else _UNBUDGETED
         self.runner: Runner
         if isinstance(target, str) and not in_process:
             self.runner = Supervisor(target, settings, kind)
@@ -96,6 +99,10 @@ class Run:
         if check.id not in self.results:
             self._take(check, self._result(check))
         return self.results[check.id]
+
+    def grant(self, calls: int) -> None:
+        """Allow so many calls of the provider more."""
+        self._max_calls += calls
 
     def all(self) -> Report:
         """Run every check that was not yet; the report. Closes the target, whatever happens."""
@@ -114,8 +121,8 @@ class Run:
         return make_report(self.name, [self.results[check.id]], self.settings, self.kind)
 
     def complete(self) -> None:
-        """Run every check of the target's kind that was not yet, in the catalogue's order."""
-        for check in self.kind.checks:
+        """Run every check of the target's kind, and of the profile, that was not yet."""
+        for check in ordered(selected(self.kind, self.settings), self.kind, self.settings):
             self.result(check)
 
     def close(self) -> None:

@@ -3,7 +3,8 @@
 import datetime
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
@@ -133,21 +134,48 @@ class KnownFailure(_Table):
     fingerprint: _Fingerprint | None = None
 
 
+class Profile(StrEnum):
+    """How much of everything a run does. ``fast`` leaves checks out, so its verdict is never ``conformant``."""
+
+    FAST = "fast"
+    DEFAULT = "default"
+    THOROUGH = "thorough"
+
+
+_PROFILED: Final[Mapping[str, Mapping[Profile, int]]] = {
+    "max_calls": {Profile.FAST: 600, Profile.DEFAULT: 600, Profile.THOROUGH: 3000},
+    "concurrency": {
+        Profile.FAST: limits.CONCURRENCY_DEFAULT,
+        Profile.DEFAULT: limits.CONCURRENCY_DEFAULT,
+        Profile.THOROUGH: limits.CONCURRENCY_MAX,
+    },
+    "examples": {Profile.FAST: 5, Profile.DEFAULT: 25, Profile.THOROUGH: 500},
+}
+
+
+def _by_profile(name: str) -> Callable[[dict[str, Any]], int]:
+    # A profile that is none is an error of its own.
+    return lambda held: _PROFILED[name][held.get("profile", Profile.DEFAULT)]
+
+
 class Settings(_Table):
     """Everything that can be set, with its default; ``[tool.knowledge-conformance]``.
 
-    ``timeout`` is in seconds for one call, ``max_calls`` bounds the calls of the whole run, ``examples`` is how many
-    requests are generated, ``seed`` makes them others. ``known_failures`` are by the check's id. ``replay`` is set by
-    ``--replay`` alone.
+    ``profile`` is which checks are run, and the default of ``max_calls``, ``concurrency`` and ``examples``. ``timeout``
+    is in seconds for one call, ``max_calls`` bounds the calls of the whole run, ``examples`` is how many requests are
+    generated, ``seed`` makes them others. ``known_failures`` are by the check's id. ``replay`` is set by ``--replay``
+    alone.
     """
 
     providers: tuple[_Line, ...] = ()
+    # Before the ones whose defaults it decides.
+    profile: Profile = Profile.DEFAULT
     queries: tuple[_Query, ...] = ()
     no_hit_query: _Query | None = None
     timeout: float = Field(default=limits.CALL_SECONDS_DEFAULT, gt=0, le=600, allow_inf_nan=False)
-    max_calls: int = Field(default=600, ge=0)
-    concurrency: int = Field(default=limits.CONCURRENCY_DEFAULT, ge=2, le=limits.CONCURRENCY_MAX)
-    examples: int = Field(default=25, ge=1, le=10_000)
+    max_calls: int = Field(default_factory=_by_profile("max_calls"), ge=0)
+    concurrency: int = Field(default_factory=_by_profile("concurrency"), ge=2, le=limits.CONCURRENCY_MAX)
+    examples: int = Field(default_factory=_by_profile("examples"), ge=1, le=10_000)
     seed: int = Field(default=0, ge=0)
     require: tuple[Facet, ...] = (Facet.CORE,)
     absent: tuple[Facet, ...] = ()
@@ -165,6 +193,16 @@ class Settings(_Table):
     def required(self) -> frozenset[Facet]:
         """The facets that the verdict needs; ``core`` always is one."""
         return frozenset({Facet.CORE, *self.require})
+
+    @property
+    def thorough(self) -> bool:
+        """Whether checks try all that there is, where they otherwise try some."""
+        return self.profile is Profile.THOROUGH
+
+    def changed(self) -> set[str]:
+        """The names of the settings that are not what the profile makes them."""
+        usual = Settings(profile=self.profile)
+        return {name for name in Settings.model_fields if getattr(self, name) != getattr(usual, name)}
 
 
 def source_of(folder: Path) -> str:
@@ -225,7 +263,9 @@ def refuse_unknown_failures(settings: Settings, source: str) -> None:
 def override(settings: Settings, **given: Any) -> Settings:
     """Settings with the values that a command line gave (None is not given); raises ``SettingsError``."""
     changed = {name.replace("_", "-"): value for name, value in given.items() if value is not None}
-    return parse_settings({**settings.model_dump(by_alias=True), **changed}, source="command line")
+    # What was not given follows the profile, which may be another now.
+    kept = settings.model_dump(by_alias=True, exclude_unset=True)
+    return parse_settings({**kept, **changed}, source="command line")
 
 
 def _explain(error: ValidationError, source: str) -> str:

@@ -43,7 +43,9 @@ class Survey:
     async def __call__(self, subject: Subject) -> Sequence[Exchange]:
         """The exchanges, made with ``subject`` the first time; raises what ``Subject.retrieve`` raises."""
         if self._made is None:
+            before = subject.calls
             self._made = tuple(await _survey(subject))
+            subject.shared += subject.calls - before
             # Which check makes it is chance where processes share the checks: what a check looks at, it writes down.
             subject.transcript.clear()
             self._unasked.extend(_others(self._made))

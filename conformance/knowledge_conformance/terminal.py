@@ -12,7 +12,7 @@ from knowledge_conformance.proof import Ending, Proof, grouped
 from knowledge_conformance.reading import reason
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.results import FAILING, CheckOutcome, CheckResult
-from knowledge_conformance.settings import Settings
+from knowledge_conformance.settings import Profile, Settings
 from knowledge_conformance.verdict import FacetState
 
 _NO_PASS: Final = {
@@ -57,6 +57,7 @@ def _again(target: str, check: Check, settings: Settings, token: str | None) -> 
     if token is not None:
         return f"pytest --{kind.name}={target} --replay={token}"
     options: dict[str, tuple[object, ...]] = {
+        "--provider-profile": () if settings.profile is Profile.DEFAULT else (settings.profile,),
         "--provider-examples": _changed(settings, "examples"),
         "--provider-seed": _changed(settings, "seed"),
     }
@@ -74,8 +75,7 @@ def _again(target: str, check: Check, settings: Settings, token: str | None) -> 
 
 
 def _changed(settings: Settings, name: str) -> tuple[object, ...]:
-    value = getattr(settings, name)
-    return () if value == getattr(Settings(), name) else (value,)
+    return (getattr(settings, name),) if name in settings.changed() else ()
 
 
 def _field(label: str, text: str, width: int = WIDTH, max_lines: int | None = None) -> list[str]:
@@ -136,6 +136,7 @@ def verdict_lines(report: Report) -> Iterator[str]:
     clauses = [line for line in report.not_established if line.startswith("clause ")]
     # What the facets leave open stands in the verdict already, unless it is why the verdict is what it is.
     missing = [line for line in report.not_established if line not in clauses and "required" in line]
+    missing += [line for line in report.not_established if line.startswith("fast profile: ")]
     numbers = ", ".join(line.removeprefix("clause ").partition(":")[0] for line in clauses)
     said = [f"clauses {numbers}. Why: knowledge-kit checks"] if numbers else []
     yield from _field("unsaid", "; ".join([*missing, *said]) or "nothing")

@@ -7,13 +7,15 @@ from typing import Final
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Facet
 from knowledge_conformance.kinds import PROVIDER, Kind
+from knowledge_conformance.profiles import selected
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
-from knowledge_conformance.settings import Settings
+from knowledge_conformance.settings import Profile, Settings
 
 
 class Verdict(StrEnum):
-    """What a whole run says. ``partial``: some checks were not selected, so nothing is said of the provider.
+    """What a whole run says.
 
+    ``partial``: some checks were not selected, or are not in the fast profile, so nothing is said of the provider.
     ``known failures``: conformant but for failures that the settings accept, which is not conformant.
     ``out of date``: nothing else is wrong, but the settings speak of a failure that is not there, or not any more.
     """
@@ -59,11 +61,14 @@ def verdict(results: Iterable[CheckResult], settings: Settings, kind: Kind = PRO
     outcomes = {result.outcome for result in by_id.values()}
     if CheckOutcome.STALE in outcomes:
         return Verdict.OUT_OF_DATE
-    if len(by_id) < len(kind.checks):
+    # One that was selected beside those of the profile does not make up for one of them that was not.
+    if not {check.id for check in selected(kind, settings)} <= by_id.keys():
         return Verdict.PARTIAL
     required = settings.required.intersection(kind.facets)
     if not all(_covered(facet, by_id) for facet in required):
         return Verdict.INCONCLUSIVE
+    if settings.profile is Profile.FAST:
+        return Verdict.PARTIAL
     return Verdict.KNOWN_FAILURES if CheckOutcome.KNOWN in outcomes else Verdict.CONFORMANT
 
 
@@ -88,14 +93,21 @@ def not_established(
 
 
 def sentence(
-    found: Verdict, states: Mapping[Facet, FacetState], run: int, kind: Kind = PROVIDER, but: Iterable[str] = ()
+    found: Verdict,
+    states: Mapping[Facet, FacetState],
+    run: int,
+    kind: Kind = PROVIDER,
+    but: Iterable[str] = (),
+    profile: Profile = Profile.DEFAULT,
 ) -> str:
     """The verdict with the facets that it is about, on one line; ``run`` is how many checks were run.
 
     ``but`` says which checks a verdict of known failures, or of ones that are out of date, is about.
     """
     if found is Verdict.PARTIAL:
-        return f"{found}: {run} of {len(kind.checks)} checks were run, which says nothing about the whole {kind.name}"
+        which = " in the fast profile" if profile is Profile.FAST else ""
+        ran = f"{run} of {len(kind.checks)} checks were run{which}"
+        return f"{found}: {ran}, which says nothing about the whole {kind.name}"
     covered = [facet for facet, state in states.items() if state is FacetState.EXERCISED]
     unseen = [facet for facet, state in states.items() if state is FacetState.NOT_EXERCISED]
     absent = [facet for facet, state in states.items() if state is FacetState.ABSENT]

@@ -20,7 +20,8 @@ class Watched:
 
     ``allowed`` is how many calls the check may make, or None where there is no back end to spare. ``announce`` is told
     each call before it is made, and within how many seconds it should end, so that whoever watches can count the calls
-    and tell which one took the process away.
+    and tell which one took the process away. ``calls`` counts all, ``shared`` those among them that were made for other
+    checks as well: which check makes them is chance where processes share the checks.
     """
 
     def __init__(
@@ -28,6 +29,7 @@ class Watched:
     ) -> None:
         self.settings = settings
         self.calls: int = 0
+        self.shared: int = 0
         self.observations: int = 0
         self.transcript: deque[str] = deque(maxlen=TRANSCRIPT_MAX)
         self.shown: str | None = None

@@ -145,7 +145,7 @@ def test_the_script_runs_in_the_folder_where_it_is_called(tmp_path: Path) -> Non
     script = Path(sys.executable).with_name("knowledge-kit")
     done = run(tmp_path, [str(script), "run", "-v", "mine:provider"])
     assert done.returncode == 1
-    assert "KP-102  passed" in done.stdout
+    assert "KP-301  passed" in done.stdout
 
 
 def test_the_module_is_a_program_too(tmp_path: Path) -> None:

@@ -282,4 +282,4 @@ def test_the_options_are_in_pytests_help(folder: Path) -> None:
 def test_reports_are_json_that_others_can_read(sound: Done, folder: Path) -> None:
     """In the order that the documentation shows."""
     document = json.loads((folder / "out" / "report.json").read_text())
-    assert list(document)[:6] == ["kit", "protocol", "requirements", "kind", "target", "verdict"]
+    assert list(document)[:6] == ["kit", "protocol", "requirements", "kind", "target", "profile"]

@@ -32,6 +32,7 @@ def test_a_report_has_the_published_shape() -> None:
         "requirements",
         "kind",
         "target",
+        "profile",
         "verdict",
         "facets",
         "counts",
@@ -115,7 +116,7 @@ def test_a_report_validates_against_its_own_schema_by_name() -> None:
     schema = report_schema()
     assert set(schema["required"]) == set(schema["properties"]) == set(json.loads(reported(results()).to_json()))
     named = {"CheckOutcome", "CheckReport", "Ending", "Facet", "FacetState", "JsonValue", "Level", "Proof", "Trial"}
-    assert set(schema["$defs"]) == {*named, "Verdict"}
+    assert set(schema["$defs"]) == {*named, "Profile", "Verdict"}
 
 
 def test_the_kits_version_is_that_of_its_distribution(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "absent": ("filters", "valid tuple"),
     "secrets": ([3], "valid string"),
     "strict-should": ("perhaps", "valid boolean"),
+    "profile": ("quick", "'fast', 'default' or 'thorough'"),
     "inject-network-faults": ("perhaps", "valid boolean"),
     "bases": ({"": ["a"]}, "at least 1 character"),
     "owners": ({"alice": {}}, "field required"),

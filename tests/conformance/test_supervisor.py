@@ -52,8 +52,8 @@ REACHES_OUT = {
     "exits": ("KP-301", "raised SystemExit: 0"),
     "raises_interrupt": ("KP-301", "raised KeyboardInterrupt"),
     "runs_out_of_memory": ("KP-301", "raised MemoryError"),
-    "breaks_the_policy": ("KP-302", "no loop from here"),
-    "no_descriptors": ("KP-302", "Too many open files"),
+    "breaks_the_policy": ("KP-304", "no loop from here"),
+    "no_descriptors": ("KP-304", "Too many open files"),
 }
 SPOILS_ITS_PROCESS = (
     "patches_time_monotonic",

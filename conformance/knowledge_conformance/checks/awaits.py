@@ -5,16 +5,16 @@ from typing import Final
 
 from knowledge_conformance.blame import authors, stack_of_awaitable, within
 from knowledge_conformance.calls import GRACE_SECONDS
-from knowledge_conformance.check import Check, Hang, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.check import Check, Hang, Inapplicable, Inconclusive, Level, Phase, Violation, check
 from knowledge_conformance.checks.requests import refuse_unserved
 from knowledge_conformance.exchange import show_request
 from knowledge_conformance.interrupting import (
     BEFORE,
     LEFT_SECONDS,
     NEVER_WAITS,
-    POINTS_MAX,
     Cut,
     interrupting,
+    points_max,
     refuse_swallowed,
 )
 from knowledge_conformance.subject import Subject
@@ -22,7 +22,7 @@ from knowledge_conformance.survey import answered
 
 
 # Clause 7.1
-@check("KP-701", clause="7.1", level=Level.MUST, needs=("KP-301",), calls=2, surveyed=True)
+@check("KP-701", clause="7.1", level=Level.MUST, needs=("KP-301",), calls=2, surveyed=True, phase=Phase.INTERLEAVINGS)
 async def cancellation_comes_out(subject: Subject) -> None:
     """Cancelled while it waits, an async retrieve ends within a second and the cancellation comes out.
 
@@ -48,7 +48,15 @@ async def cancellation_comes_out(subject: Subject) -> None:
 
 
 # Clause 7.2
-@check("KP-702", clause="7.2", level=Level.MUST, needs=("KP-701",), calls=BEFORE + POINTS_MAX + 1, surveyed=True)
+@check(
+    "KP-702",
+    clause="7.2",
+    level=Level.MUST,
+    needs=("KP-701",),
+    calls=lambda settings: BEFORE + points_max(settings) + 1,
+    surveyed=True,
+    phase=Phase.INTERLEAVINGS,
+)
 async def nothing_is_left_of_a_cancelled_call(subject: Subject) -> None:
     """Cancelled at any of its awaits, a call ends with the cancellation and leaves no task behind.
 
@@ -79,8 +87,9 @@ def _left(cut: Cut) -> Violation:
     clause="7.2",
     level=Level.MUST,
     needs=("KP-702",),
-    calls=BEFORE + 2 * POINTS_MAX + 1,
+    calls=lambda settings: BEFORE + 2 * points_max(settings) + 1,
     surveyed=True,
+    phase=Phase.INTERLEAVINGS,
 )
 async def a_cancelled_call_spoils_no_other(subject: Subject) -> None:
     """Cancelled at any of its awaits, a call leaves a provider that still works.

@@ -12,7 +12,17 @@ from typing import Final
 
 from knowledge_conformance import outages
 from knowledge_conformance.channels import Leak, Search, Texts, texts_of_answer, texts_of_error
-from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, calls_where, check
+from knowledge_conformance.check import (
+    Check,
+    Facet,
+    Inapplicable,
+    Inconclusive,
+    Level,
+    Phase,
+    Violation,
+    calls_where,
+    check,
+)
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.cutting import NO_CALL, Cutting, Trial, cutting, said_of
 from knowledge_conformance.declared import declared
@@ -37,7 +47,7 @@ def _calls(trials: int) -> Callable[[Settings], int]:
     return calls_where("inject_network_faults", _CONTROL_CALLS + 1 + trials)
 
 
-_cut_check: Final = partial(check, facet=Facet.BACK_END, surveyed=True)
+_cut_check: Final = partial(check, facet=Facet.BACK_END, surveyed=True, phase=Phase.BOUNDARIES)
 
 
 def _words(subject: Subject) -> str:

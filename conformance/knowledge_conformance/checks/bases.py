@@ -4,7 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, calls_where, check
+from knowledge_conformance.check import (
+    Check,
+    Facet,
+    Inapplicable,
+    Inconclusive,
+    Level,
+    Phase,
+    Violation,
+    calls_where,
+    check,
+)
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.ownership import ids_of
 from knowledge_conformance.render import show
@@ -117,6 +127,7 @@ async def _finding(subject: Subject, base: _Base, queries: Sequence[str]) -> str
     needs=("KP-309",),
     calls=calls_where("bases", QUERIES_MAX + len(_NOT_BASES) + 2),
     surveyed=True,
+    phase=Phase.BOUNDARIES,
 )
 async def an_unknown_base_holds_nothing(subject: Subject) -> None:
     """An unknown base id gives nothing or an error, never content.
@@ -156,6 +167,7 @@ async def _answering(subject: Subject, bases: Sequence[_Base]) -> tuple[_Base, s
     needs=("KP-310",),
     calls=calls_where("bases", QUERIES_MAX + 3 + _FILTERS_MAX * BASES_MAX),
     surveyed=True,
+    phase=Phase.BOUNDARIES,
 )
 async def nothing_left_is_not_everything(subject: Subject) -> None:
     """A known base beside an unknown one, or beside a filter, gives no more than the known one alone.

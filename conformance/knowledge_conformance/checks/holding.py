@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from knowledge_conformance.blame import SAMPLE_SECONDS, Stack, agreed, stack_of_thread
-from knowledge_conformance.check import Check, Inconclusive, Level, Violation, check
+from knowledge_conformance.check import Check, Inconclusive, Level, Phase, Violation, check
 from knowledge_conformance.subject import Subject
 from knowledge_provider import RetrievalRequest, limits
 
@@ -19,7 +19,15 @@ _SAMPLES_MAX: Final = 64
 
 
 # Clause 7.4
-@check("KP-704", clause="7.4", level=Level.MUST, needs=("KP-301",), calls=1 + 2 * _LOOP_ATTEMPTS, surveyed=True)
+@check(
+    "KP-704",
+    clause="7.4",
+    level=Level.MUST,
+    needs=("KP-301",),
+    calls=1 + 2 * _LOOP_ATTEMPTS,
+    surveyed=True,
+    phase=Phase.INTERLEAVINGS,
+)
 async def the_loop_keeps_running(subject: Subject) -> None:
     """After a first call, retrieve does not hold the event loop for more than 250 ms at a time.
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from knowledge_conformance.check import Check, Facet, Level, calls_where, check
+from knowledge_conformance.check import Check, Facet, Level, Phase, calls_where, check
 from knowledge_conformance.checks.owners import secrets_of
 from knowledge_conformance.drawing import look_at_requests
 from knowledge_conformance.exchange import Exchange
@@ -15,6 +15,7 @@ from knowledge_provider import RetrievalRequest
 _OWNERS: Final = 2
 _IMPERSONATIONS_MAX: Final = 19
 _GENERATED_MAX: Final = 12
+_GENERATED_THOROUGH: Final = 100
 _SHRINK_CALLS: Final = 12
 
 
@@ -27,6 +28,7 @@ _SHRINK_CALLS: Final = 12
     needs=("KP-404",),
     calls=calls_where("owners", _OWNERS + _IMPERSONATIONS_MAX),
     surveyed=True,
+    phase=Phase.BOUNDARIES,
 )
 async def a_request_names_no_owner(subject: Subject) -> None:
     """Nothing in a request reaches another owner's content: no look-alike key, query or base id.
@@ -61,7 +63,11 @@ def _refuse_reach(exchange: Exchange, secret: Secret) -> None:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-402",),
-    calls=calls_where("owners", _OWNERS + _GENERATED_MAX + _SHRINK_CALLS),
+    calls=calls_where(
+        "owners",
+        _OWNERS + _GENERATED_MAX + _SHRINK_CALLS,
+        thorough=_OWNERS + _GENERATED_THOROUGH + _SHRINK_CALLS,
+    ),
     surveyed=True,
     replays=True,
 )
@@ -83,7 +89,8 @@ async def no_generated_request_names_an_owner(subject: Subject) -> None:
     from knowledge_conformance.generate import each_drawn
 
     settings = subject.settings
-    strategy, examples = generated(cast_of(asker, victim, settings)), min(settings.examples, _GENERATED_MAX)
+    strategy = generated(cast_of(asker, victim, settings))
+    examples = min(settings.examples, _GENERATED_THOROUGH if settings.thorough else _GENERATED_MAX)
     draw = partial(each_drawn, strategy, examples=examples, seed=settings.seed)
     await look_at_requests("KP-403", settings, draw, ask)
 

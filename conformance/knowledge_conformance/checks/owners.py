@@ -4,11 +4,13 @@ Each check sees in the same run that every owner gets its own: a provider that a
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from math import factorial
 from random import Random
 from typing import Any, Final
 
-from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Violation, calls_where, check
+from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Phase, Violation, calls_where, check
 from knowledge_conformance.exchange import Exchange, place
 from knowledge_conformance.interleaving import interleaved
 from knowledge_conformance.ownership import (
@@ -31,6 +33,7 @@ from knowledge_conformance.survey import answered
 from knowledge_provider import RetrievalContext, RetrievalRequest, limits
 
 _ROUNDS: Final = 3
+_AT_ONCE: Final = 4
 _BLANK: Final = ("", " \t")
 _ONE_PLACE: Final = "select by context.owner_id in the back end's own query, before anything else is looked at"
 
@@ -137,31 +140,42 @@ def _refuse_cached(exchange: Exchange, found: str | None) -> None:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-404",),
-    calls=calls_where("owners", OWNERS_MAX + 4 * _ROUNDS),
+    calls=calls_where(
+        "owners",
+        OWNERS_MAX + _AT_ONCE * _ROUNDS,
+        thorough=OWNERS_MAX + _AT_ONCE * factorial(_AT_ONCE),
+    ),
     surveyed=True,
+    phase=Phase.INTERLEAVINGS,
 )
 async def owners_do_not_meet(subject: Subject) -> None:
     """Two owners who ask at the same time get nothing of each other's, however their calls interleave.
 
     The owner that a call keeps on the provider, or on a thread, is the last caller's. The calls are started in
-    several orders, and each await takes some turns of the event loop more, by a plan that is the same each time.
+    several orders, and each await takes some turns of the event loop more, by a plan that is the same each time. A
+    thorough run starts them in every order.
     """
     asker, victim = pair_of(owners_of(subject.settings))
     secrets = await secrets_of(subject, (asker, victim))
     calls = [(owner, query) for owner in (asker, victim) for query in (victim.query, asker.query)]
-    order = Random(subject.settings.seed)  # noqa: S311 - an order, no secret
     met = False
-    for number in range(_ROUNDS):
+    for number, order in enumerate(_orders(subject)):
         with interleaved(subject, subject.settings.seed + number):
-            together = await asyncio.gather(*(_ask_as(subject, *call) for call in calls))
+            together = await asyncio.gather(*(_ask_as(subject, *calls[at]) for at in order))
         for exchange in together:
             _refuse_meeting(exchange, secrets[exchange.context.owner_id])
         met = met or len({exchange.context.owner_id for exchange in together if exchange.error is None}) > 1
-        order.shuffle(calls)
     if not met:
         raise Inconclusive("two owners who asked at once were never both answered", hint="see what KP-706 says of it")
     # Once: how many a provider turns away may be another number each time, and a report must not.
     subject.observe()
+
+
+def _orders(subject: Subject) -> Iterable[Sequence[int]]:
+    if subject.settings.thorough:
+        return permutations(range(_AT_ONCE))
+    drawn = Random(subject.settings.seed)  # noqa: S311 - an order, no secret
+    return [range(_AT_ONCE), *(drawn.sample(range(_AT_ONCE), _AT_ONCE) for _ in range(_ROUNDS - 1))]
 
 
 async def _ask_as(subject: Subject, owner: Owner, query: str) -> Exchange:
@@ -189,6 +203,7 @@ def _refuse_meeting(exchange: Exchange, secret: Secret) -> None:
     calls=calls_where("owners", 1 + len(_BLANK)),
     minimum=len(_BLANK),
     surveyed=True,
+    phase=Phase.BOUNDARIES,
 )
 async def a_blank_owner_is_refused(subject: Subject) -> None:
     """A blank owner is refused with an exception, and not answered as if it were nobody's or everybody's.

@@ -50,7 +50,7 @@ async def the_same_again(subject: Subject) -> None:
 
 
 # Clause 3.6
-@check("KP-315", clause="3.6", level=Level.SHOULD, needs=("KP-503",), calls=2 * _REQUESTS, surveyed=True)
+@check("KP-315", clause="3.6", level=Level.SHOULD, needs=("KP-503",), calls=2 * _REQUESTS + 1, surveyed=True)
 async def the_same_in_another_process(subject: Subject) -> None:
     """The same request gives the same ids in the same order in another process.
 
@@ -83,6 +83,8 @@ async def _there(subject: Subject, target: str, asked: list[Exchange]) -> list[R
     requests = [before.request.model_copy(deep=True) for before in asked]
     settings = subject.settings
     question = Question(target, subject.owner, requests, settings.timeout, settings.secrets)
+    # The provider that is made there is closed there, too.
+    subject.count("close() in another process", question.most)
     for request in requests:
         subject.count(f"{show_request(request)} in another process", question.most)
     answers = await in_thread(lambda: ask_elsewhere(question))

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from knowledge_conformance.check import Check, Inapplicable, Inconclusive, Level, Violation, answer_check, check
+from knowledge_conformance.check import Check, Inapplicable, Inconclusive, Level, Phase, Violation, answer_check, check
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.plain import plain
@@ -57,6 +57,7 @@ async def ordinary_requests_are_answered(subject: Subject) -> None:
     calls=len(HARD_TEXTS),
     minimum=len(HARD_TEXTS),
     surveyed=True,
+    phase=Phase.BOUNDARIES,
 )
 async def hard_texts_are_accepted(subject: Subject) -> None:
     """Texts that break query languages are accepted.

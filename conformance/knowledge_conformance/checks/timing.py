@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from knowledge_conformance.audit import watch_io
-from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Violation, check
+from knowledge_conformance.check import Blocked, Check, Inapplicable, Inconclusive, Level, Phase, Violation, check
 from knowledge_conformance.checks.requests import MADE_UP_QUERY
 from knowledge_conformance.exchange import Exchange, as_dict
 from knowledge_conformance.plain import Plain, plain
@@ -21,7 +21,7 @@ _OTHER_SIZE: Final = limits.TOP_K_MAX - 1
 
 
 # Clause 7.3
-@check("KP-703", clause="7.3", level=Level.SHOULD, needs=("KP-301",), calls=2, surveyed=True)
+@check("KP-703", clause="7.3", level=Level.SHOULD, needs=("KP-301",), calls=2, surveyed=True, phase=Phase.INTERLEAVINGS)
 async def a_cancelled_call_starts_nothing(subject: Subject) -> None:
     """With a signal that is cancelled already, retrieve starts no work.
 
@@ -52,7 +52,15 @@ def _concurrent_calls(settings: Settings) -> int:
 
 
 # Clause 7.5
-@check("KP-705", clause="7.5", level=Level.MUST, needs=("KP-501",), calls=_concurrent_calls, surveyed=True)
+@check(
+    "KP-705",
+    clause="7.5",
+    level=Level.MUST,
+    needs=("KP-501",),
+    calls=_concurrent_calls,
+    surveyed=True,
+    phase=Phase.INTERLEAVINGS,
+)
 async def answers_are_not_mixed_up(subject: Subject) -> None:
     """Concurrent calls never get each other's answers.
 
@@ -110,7 +118,15 @@ def _is_anothers(exchange: Exchange, known: Mapping[str, _Known]) -> bool:
 
 
 # Clause 7.5
-@check("KP-706", clause="7.5", level=Level.SHOULD, needs=("KP-705",), calls=_concurrent_calls, surveyed=True)
+@check(
+    "KP-706",
+    clause="7.5",
+    level=Level.SHOULD,
+    needs=("KP-705",),
+    calls=_concurrent_calls,
+    surveyed=True,
+    phase=Phase.INTERLEAVINGS,
+)
 async def together_is_as_alone(subject: Subject) -> None:
     """Concurrent calls give what the same calls give one after another.
 
