@@ -48,14 +48,15 @@ class CheckReport(BaseModel):
 class Report(BaseModel):
     """A run on one target. The same provider gives the same bytes. ``proof`` is what ``--prove`` found, or null."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
 
     kit: str
     protocol: int
     requirements: str
     kind: KindName
     target: str
-    profile: Profile
+    # A report that was written before there were profiles says none, and all of its checks were run.
+    profile: Profile = Profile.DEFAULT
     verdict: Verdict
     facets: dict[Facet, FacetState]
     counts: dict[CheckOutcome, int]

@@ -1,5 +1,6 @@
 """What readers look for in a report, and files that are none."""
 
+import json
 import re
 from pathlib import Path
 
@@ -77,6 +78,14 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     report = sample({"KP-304": CheckOutcome.FAILED})
     (tmp_path / "report.json").write_text(report.to_json(), encoding="utf-8")
     assert read_report(tmp_path / "report.json") == report
+
+
+def test_a_report_from_before_there_were_profiles_is_read(tmp_path: Path) -> None:
+    """As one of the default profile, which is what was run then."""
+    path, held = tmp_path / "report.json", json.loads(sample().to_json())
+    del held["profile"]
+    path.write_text(json.dumps(held))
+    assert read_report(path) == sample()
 
 
 def test_nothing_in_a_file_moves_the_terminal(tmp_path: Path) -> None:
