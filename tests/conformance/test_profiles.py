@@ -9,7 +9,7 @@ import pytest
 from doors import SOUND, run_pytest
 
 from knowledge_conformance.catalogue import BY_ID, CHECKS
-from knowledge_conformance.check import Check, Phase
+from knowledge_conformance.check import Check, Facet, Phase
 from knowledge_conformance.kinds import KINDS, PROVIDER, Kind
 from knowledge_conformance.profiles import (
     SLOW,
@@ -22,6 +22,7 @@ from knowledge_conformance.profiles import (
     smallest,
     trips_of,
 )
+from knowledge_conformance.report import make_report
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.settings import Profile, Settings, override
 from knowledge_conformance.spreading import shares
@@ -101,6 +102,19 @@ def test_a_fast_run_never_is_conformant() -> None:
     (line,) = left_out_lines(PROVIDER, FAST)
     assert all(name in line for name in {each.id for each in CHECKS} - fast_checks(PROVIDER))
     assert left_out_lines(PROVIDER, Settings()) == []
+
+
+def test_a_fast_run_is_good_where_a_whole_one_would_be_accepted() -> None:
+    """What is open in a facet that nobody requires does not make it fail; what was selected of it is judged as ever."""
+    fast = fast_checks(PROVIDER)
+    bases = {each.id for each in CHECKS if each.facet is Facet.BASES}
+    named = {name: CheckOutcome.INCONCLUSIVE if name in bases else CheckOutcome.PASSED for name in fast}
+    results = [CheckResult(id=name, outcome=outcome) for name, outcome in named.items()]
+    required = Settings(profile=Profile.FAST, require=(Facet.BASES,))
+    assert make_report("x:y", results, FAST).good
+    assert not make_report("x:y", results, required).good
+    assert not make_report("x:y", [each for each in results if each.id != "KP-101"], FAST).good
+    assert not make_report("x:y", [*results, CheckResult(id="KP-303", outcome=CheckOutcome.FAILED)], FAST).good
 
 
 # What a profile sets.
