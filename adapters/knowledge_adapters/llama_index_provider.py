@@ -132,9 +132,9 @@ def _narrowed(retriever: Any, wanted: list[Any]) -> Any:
 
 
 def _refuse_unsayable(wanted: list[Any], kind: type[errors.KnowledgeError]) -> None:
-    # Booleans LlamaIndex has none, and its PostgreSQL store pastes lists into SQL (run-llama/llama_index#22471).
-    if any({*map(type, v)} not in ({str}, {int}, {float}) or "'" in "".join(map(str, v[1:] and v)) for _, v in wanted):
-        raise kind("filters are text or numbers, in lists without apostrophes")
+    # Booleans LlamaIndex has none. Its PostgreSQL store, for one, pastes texts into SQL (run-llama/llama_index#22471).
+    if any({*map(type, v)} not in ({str}, {int}, {float}) or {*"'\"\\"} & {*"".join(map(str, v))} for _, v in wanted):
+        raise kind("filters are numbers, or text without quotes and backslashes")
 
 
 def _blocks(retriever: Any) -> bool:

@@ -43,13 +43,16 @@ def test_every_result_satisfies_the_filters(filters: dict[str, Any], wanted: dic
     {"department": ["people", 3]},
     {"department": ["people", True]},
     {"department": ["people", "x') OR 1=1 --"]},
+    {"department": "x' OR '1'='1"},
+    {"department": '") or true or ("'},
+    {"department": "\\"},
     {"binding": True},
     {"owner": "bob"},
     {"department' = 'x' OR '1'='1' --": "people"},
     {"": "people"},
 ])  # fmt: skip
 def test_another_filter_is_refused_and_nothing_is_asked(filters: dict[str, Any]) -> None:
-    """Clause 3.5; names that are not the user's, and lists with apostrophes, are SQL in some of LlamaIndex's stores."""
+    """Clause 3.5, field case 83: names that are not the user's, and texts with quotes, are SQL in some stores."""
     store = Counting()
     index = subjects.index_of([node("a", text="release policy")], store)
     with pytest.raises(errors.KnowledgeFiltersUnsupportedError):
