@@ -109,7 +109,7 @@ def test_who_does_not_let_itself_be_ended_is_given_up_and_counted(cancel: Cancel
 
 
 def test_a_child_past_its_deadline_is_given_up_and_its_late_answer_dropped() -> None:
-    """Clauses 8.6 and 9.2: the others' results are there in time, and the late ones nowhere."""
+    """Clauses 8.6 and 9.2, field case 77: the others' results are there in time, and the late ones nowhere."""
 
     async def run() -> None:
         with DeafProvider([FOUND]) as deaf, BlockingProvider([FOUND]) as blocking:

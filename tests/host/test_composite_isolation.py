@@ -122,6 +122,21 @@ def test_whatever_is_answered_is_that_childs_answer(kind: Any, name: str) -> Non
         )
 
 
+async def _gives_up(_request: object, context: RetrievalContext) -> object:
+    await context.signal.wait()
+    raise TimeoutError("told to stop, and says that it was its own limit")
+
+
+@pytest.mark.parametrize(("answer", "reason"), [(TimeoutError("a socket's"), "error"), (_gives_up, "timeout")])
+def test_a_childs_own_time_out_and_its_deadline_are_two_things(answer: object, reason: str) -> None:
+    """Field case 79: which of the two it was decides who has to mend it, and not what was raised."""
+    children = {"slow": ScriptedProvider([answer]), "good": ScriptedProvider([GOOD])}
+    composite = CompositeProvider(children, timeout=0.05 if reason == "timeout" else 5.0)
+    found = asyncio.run(composite.retrieve(RetrievalRequest(query="refunds"), context()))
+    assert found["sources"][0] == {"key": "slow", "status": "failed", "reason": reason, "count": 0}
+    assert [result["id"] for result in found["results"]] == ["good:1"]
+
+
 @each_kind
 @pytest.mark.parametrize("name", ["keyboard", "keyboard_in_a_group"])
 def test_the_users_interrupt_goes_through(kind: Any, name: str) -> None:

@@ -238,7 +238,7 @@ async def _hang(_request: RetrievalRequest, _context: RetrievalContext) -> None:
 
 @pytest.mark.parametrize("hanging", [1, 100])
 def test_who_never_answers_costs_its_own_deadline(hanging: int) -> None:
-    """Clause 9.1: once, however many they are, and the others' results are there."""
+    """Clause 9.1, field case 75: once, however many they are, and the others' results are there."""
     children = {"good": saying("1")} | {f"h{at}": ScriptedProvider([_hang]) for at in range(hanging)}
     composite = CompositeProvider(children, timeout=0.2)
     began = time.monotonic()

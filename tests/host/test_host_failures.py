@@ -1,9 +1,11 @@
 """A provider's failure is told by code and key, and is neither an empty answer nor the host's own end."""
 
 import asyncio
+import threading
 import time
 from typing import Any
 
+import httpx
 import pytest
 from host_scenes import context, run
 
@@ -18,6 +20,7 @@ from knowledge_provider import (
     KnowledgeHost,
     KnowledgeRateLimitedError,
     KnowledgeTimeoutError,
+    RetrievalContext,
     error_code,
 )
 
@@ -43,7 +46,7 @@ def failure_of(provider: object) -> KnowledgeError:
 @each_kind
 @pytest.mark.parametrize("name", sorted(RAISING))
 def test_whatever_a_provider_raises_is_its_failure(kind: type[Any], name: str) -> None:
-    """A CancelledError of its own, SystemExit, groups, hostile objects: a code, the key, and its words in the cause."""
+    """Field case 73, and more: SystemExit, groups, hostile objects. A code, the key, and its words in the cause."""
     raised = RAISING[name]()
     error = failure_of(kind([raised]))
     code = error_code(raised)
@@ -108,13 +111,13 @@ def test_other_exceptions_do_not_say_whether_to_try_again() -> None:
     "raised",
     [
         TimeoutError("as a socket or asyncio raises it"),
-        type("ReadTimeout", (Exception,), {})("as a client of HTTP raises it"),
+        httpx.ReadTimeout("as a client of HTTP raises it"),
         KnowledgeTimeoutError("mine"),
     ],
     ids=lambda it: type(it).__name__,
 )
 def test_a_providers_own_time_out_is_not_the_hosts_deadline(kind: type[Any], raised: Exception) -> None:
-    """Clause 7.6: it comes after ten milliseconds, and is the provider's failure."""
+    """Clause 7.6, field case 79: it comes after ten milliseconds, and is the provider's failure."""
 
     def later(*_: object) -> None:
         time.sleep(0.01)
@@ -127,16 +130,49 @@ def test_a_providers_own_time_out_is_not_the_hosts_deadline(kind: type[Any], rai
     assert time.monotonic() - began < 1
 
 
+async def _gives_up(_request: object, context: RetrievalContext) -> object:
+    await context.signal.wait()
+    raise TimeoutError("told to stop, and says that it was its own limit")
+
+
+async def _gives_up_when_cancelled(_request: object, _context: object) -> object:
+    try:
+        return await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        raise TimeoutError("cancelled, and says that it was its own limit") from None
+
+
+def _gives_up_in_a_thread(_request: object, context: RetrievalContext) -> object:
+    told = threading.Event()
+    context.signal.add_callback(told.set)
+    assert told.wait(5)
+    raise TimeoutError("told to stop, and says that it was its own limit")
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        (ScriptedProvider, _gives_up),
+        (ScriptedProvider, _gives_up_when_cancelled),
+        (SyncScriptedProvider, _gives_up_in_a_thread),
+    ],
+)
+def test_the_hosts_deadline_is_not_a_providers_own_time_out(kind: type[Any], answer: object) -> None:
+    """Field case 79, the other way round: whatever a provider makes of being told to stop, the deadline had passed."""
+    with pytest.raises(KnowledgeTimeoutError, match=r"within 0\.05 seconds"):
+        run(KnowledgeHost(kind([answer]), timeout=0.05).search("policy", context=context()))
+
+
 @each_kind
 def test_a_keyboard_interrupt_is_the_users(kind: type[Any]) -> None:
-    """And goes through."""
+    """And goes through; field case 73."""
     with pytest.raises(KeyboardInterrupt):
         run(KnowledgeHost(kind([KeyboardInterrupt()])).search("x", context=context()))
 
 
 @each_kind
 def test_a_provider_that_cancels_itself_does_not_cancel_the_host(kind: type[Any]) -> None:
-    """Its CancelledError is caught by nobody who catches Exception, and must not look like the caller's."""
+    """Field case 73: nobody who catches Exception catches it, and it must not look like the caller's."""
 
     async def scene() -> tuple[KnowledgeError, int]:
         task = asyncio.current_task()
@@ -151,7 +187,7 @@ def test_a_provider_that_cancels_itself_does_not_cancel_the_host(kind: type[Any]
 
 
 def test_an_outage_a_partial_one_and_no_hits_are_three_things() -> None:
-    """Failures that are swallowed into an empty list let an agent answer from memory."""
+    """Field case 71: failures that are swallowed into an empty list let an agent answer from memory."""
 
     def host(**children: object) -> KnowledgeHost:
         return KnowledgeHost(CompositeProvider({name: ScriptedProvider([each]) for name, each in children.items()}))

@@ -28,7 +28,7 @@ KINDS = [HeldProvider, DeafProvider, BlockingProvider]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_deadline_ends_the_wait(kind: type[Any]) -> None:
-    """A provider that swallows its cancellation, or blocks: the host returns, and what is late is lost."""
+    """Field case 77: where it swallows its cancellation, or blocks, the host returns, and what is late is lost."""
 
     async def scene() -> None:
         with kind([FOUND]) as provider:
@@ -48,18 +48,22 @@ def test_the_deadline_ends_the_wait(kind: type[Any]) -> None:
     run(scene())
 
 
-def test_a_provider_that_is_down_costs_each_turn_its_deadline_and_no_more() -> None:
-    """Without a circuit breaker: six turns of a voice agent are bounded each, and calls that hang are not piled up."""
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_provider_that_is_down_costs_each_turn_its_deadline_and_no_more(kind: type[Any]) -> None:
+    """Field case 75, without a circuit breaker: six turns are bounded each, and it is asked again when it is up."""
 
     async def scene() -> list[float]:
         took = []
-        with DeafProvider([FOUND]) as provider:
+        with kind([FOUND]) as provider:
             host = KnowledgeHost(provider, timeout=0.05)
             for turn in range(6):
                 began = time.monotonic()
                 with pytest.raises(KnowledgeTimeoutError):
                     await host.search("policy", context=context(turn_id=f"{turn}"))
                 took.append(time.monotonic() - began)
+            assert host.abandoned == (0 if kind is HeldProvider else 6)
+            provider.release()
+            assert (await host.search("policy", context=context(owner_id="bob"))).status == "ok"
         return took
 
     assert max(run(scene())) < 0.25

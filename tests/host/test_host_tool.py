@@ -160,7 +160,7 @@ def test_the_tool_is_there_with_a_provider() -> None:
 
 
 def test_a_tool_call_reads_three_names_and_nothing_else() -> None:
-    """Clause 8.13: no model chooses an owner or a filter, however it spells them."""
+    """Clause 8.13, field case 81: no model chooses an owner or a filter, however it spells them."""
     provider = ScriptedProvider([FOUND])
     arguments = {
         "query": "policy",
@@ -178,6 +178,18 @@ def test_a_tool_call_reads_three_names_and_nothing_else() -> None:
     ((request, given),) = provider.calls
     assert (request.query, request.top_k, request.knowledge_base_ids, request.filters) == ("policy", 3, ("hr",), {})
     assert given.owner_id == "alice"
+
+
+def test_a_base_that_is_not_disclosed_is_as_one_that_does_not_exist() -> None:
+    """Field case 81: the answer to a guess is the same to the byte, and the provider never hears of it."""
+    provider = ScriptedProvider([FOUND])
+    host = KnowledgeHost(provider, knowledge_bases=["hr"])
+    there, made_up = (
+        run(host.call_tool({"query": "policy", "knowledge_base_ids": [base]}, context())).to_dict()
+        for base in ("legal", "zq-made-up")
+    )
+    assert there == made_up
+    assert (there["status"], there["results"], provider.calls) == ("not_found", [], [])
 
 
 def test_a_tool_call_may_leave_out_all_but_the_query() -> None:

@@ -129,7 +129,7 @@ def test_a_task_needs_an_id(bindings: TaskBindings, task: Any) -> None:
 
 @pytest.mark.parametrize("task", ["'; DROP TABLE bindings; --", "t1' OR '1'='1", "%", "任务", "a\x00b"])
 def test_no_text_leads_out_of_its_place(bindings: TaskBindings, task: str) -> None:
-    """Whatever a task or a source is called, it is a value."""
+    """Field case 83: whatever a task or a source is called, it is a value."""
     ref = reference("ap", "'); DELETE FROM bindings; --")
     bindings.add("t1", PART)
     assert bindings.add(task, ref).refs == (ref,)

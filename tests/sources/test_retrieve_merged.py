@@ -88,7 +88,7 @@ def test_each_kind_has_its_status() -> None:
     ],
 )
 def test_nothing_found_is_told_from_nobody_answered(answers: list[object], status: str) -> None:
-    """Zero hits, partial failure and total failure are three things."""
+    """Field case 71: zero hits, partial failure and total failure are three things."""
     assert merge(*(ScriptedSource(f"s{place}", [each]) for place, each in enumerate(answers))).status == status
 
 
@@ -99,7 +99,7 @@ def test_some_nonsense_before_a_record_hides_it_not() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE_SOURCES)
 def test_a_hostile_source_costs_itself_alone(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Built-in hits and another source's are there; nothing of a link or secret is in what comes out or in the log."""
+    """Field case 73: the others' hits are there; nothing of a link or secret is in what comes out or in the log."""
     hostile = HOSTILE_SOURCES[name]
     with caplog.at_level(logging.DEBUG, "knowledge_provider"):
         merged = merge(hostile.make(), ScriptedSource("sound", [FOUND]), built_in=FOUND, timeout=0.1)
@@ -184,7 +184,7 @@ def test_references_of_one_source_are_asked_at_once() -> None:
 
 
 def test_sources_are_asked_at_the_same_time_within_their_time() -> None:
-    """Four that hang cost one time-out, and a synchronous one that blocks costs no other."""
+    """Field case 75: four that hang cost one time-out, and a synchronous one that blocks costs no other."""
 
     class Blocking:
         name = "blocking"
@@ -333,7 +333,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
 
 
 def test_owners_stay_apart() -> None:
-    """The source keeps them apart by the context, also when they ask at once; nothing in a reference is an owner."""
+    """Field case 81: by the context, also when they ask at once; nothing in a reference is an owner."""
 
     async def scene() -> list[MergedRecords]:
         registry = SourceRegistry(HandbookSource())
@@ -365,8 +365,20 @@ def test_validation_is_the_sources_own() -> None:
     assert [record.source_id for record in merged.records] == ["kb-2"]
 
 
+async def _gives_up(_: object, __: object, context: RetrievalContext) -> object:
+    await context.signal.wait()
+    raise TimeoutError("told to stop, and says that it was its own limit")
+
+
+@pytest.mark.parametrize(("answer", "reason"), [(TimeoutError("a socket's"), "error"), (_gives_up, "timeout")])
+def test_a_sources_own_time_out_and_its_deadline_are_two_things(answer: object, reason: str) -> None:
+    """Field case 79: which of the two it was decides who has to mend it, and not what was raised."""
+    merged = merge(ScriptedSource("slow", [answer]), timeout=0.05 if reason == "timeout" else 5.0)
+    assert fared(merged) == [("slow", "failed", reason, 0)]
+
+
 def test_calls_that_hang_are_counted() -> None:
-    """A source that does not end when it is told is given up, and counted until it ends."""
+    """Field case 77: a source that does not end when it is told is given up, and counted until it ends."""
 
     async def scene() -> tuple[int, int]:
         released = asyncio.Event()

@@ -92,10 +92,12 @@ def _named(reference: SourceRecord | ExternalKnowledgeRef) -> tuple[str, str, st
 
 
 def _line(source_type: str, source_id: str, name: str, part: str | None) -> str:
-    shown = short_text(name, REFERENCE_NAME_MAX) or source_id
+    # Anybody can make a record; what is shown is one line all the same.
+    own_type, own_id = (short_text(each, limits.RESULT_ID_MAX) for each in (source_type, source_id))
+    shown = short_text(name, REFERENCE_NAME_MAX) or own_id
     within = short_text(part, REFERENCE_NAME_MAX)
     whole = f"{shown}: {within}" if within and within != shown else shown
-    return f"{whole} ({source_type}, {source_id})"
+    return f"{whole} ({own_type}, {own_id})"
 
 
 def _is_secret(place: str) -> bool:
