@@ -175,11 +175,12 @@ async def nothing_found_is_an_answer(subject: CompositeSubject) -> None:
 
     Otherwise a question without an answer reads as an outage, and is asked again and again.
     """
-    async with subject.composed({"first": finding("first"), "second": finding("second")}) as composite:
+    children = {"first": finding("first"), "second": finding("second")}
+    async with subject.composed(children) as composite:
         exchange = await composite.answer(REQUEST)
     if exchange.count:
         raise Violation(wanted="no result", saw=exchange.came, hint="return what the children found, and nothing else")
-    subject.observe()
+    _observe_if_asked(subject, *children.values())
 
 
 # Clause 9.3
@@ -197,7 +198,7 @@ async def a_refusal_is_not_a_failure(subject: CompositeSubject) -> None:
         raise _refusal_failed("an empty answer, where one child refused the base and the other found nothing", exchange)
     if any(copied(report.get("status")) == "failed" for report in reports(exchange)):
         raise _refusal_failed("the status 'ignored' (or 'no_hit') of the child that refused", exchange)
-    subject.observe()
+    _observe_if_asked(subject, children["refusing"])
 
 
 def _refusal_failed(wanted: str, exchange: Exchange) -> Violation:
@@ -213,17 +214,29 @@ async def what_a_child_raised_stays_out(subject: CompositeSubject) -> None:
 
     It may hold a key, a query or a document; an agent would quote it, and a log would keep it.
     """
-    down = {"raising": _raising("raising"), "failed": ScriptedProvider([KnowledgeFailedError(_DOWN)], key="failed")}
+    down = _down()
     async with subject.composed({**down, "good": finding("good", "one")}) as composite:
         exchange = await composite.answer(REQUEST)
     if _CANARY in repr(plain(exchange.response)):
         raise _leak("an answer")
-    subject.observe()
-    for children in (down, {**down, "empty": finding("empty")}):
-        async with subject.composed(children) as composite:
+    _observe_if_asked(subject, *down.values())
+    for empty in ({}, {"empty": finding("empty")}):
+        down = _down()
+        async with subject.composed({**down, **empty}) as composite:
             exchange = await composite.ask(REQUEST)
         if _CANARY in _said(exchange):
             raise _leak("an exception")
+        _observe_if_asked(subject, *down.values())
+
+
+def _down() -> dict[str, ScriptedProvider]:
+    failed = ScriptedProvider([KnowledgeFailedError(_DOWN)], key="failed")
+    return {"raising": _raising("raising"), "failed": failed}
+
+
+def _observe_if_asked(subject: CompositeSubject, *children: ScriptedProvider) -> None:
+    # Who asks no child keeps to it without doing anything, and that is no evidence.
+    if all(child.calls for child in children):
         subject.observe()
 
 
