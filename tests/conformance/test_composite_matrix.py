@@ -72,7 +72,7 @@ def ended(before: set[threading.Thread]) -> bool:
 
 @pytest.mark.parametrize("fault", COMPOSITE_FAULTS.values(), ids=COMPOSITE_FAULTS)
 def test_a_fault_trips_its_checks_and_no_other(fault: CompositeFault, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the author did wrong is said once, where it belongs."""
+    """Field case 97: what the author did wrong is said once, where it belongs."""
     for id_, (module, name) in SWEEPS.items():
         if id_ not in fault.trips:
             monkeypatch.setattr(module, name, few(getattr(module, name)))
@@ -100,5 +100,5 @@ def test_who_logs_all_that_is_raised_stays_within_what_a_check_may_write() -> No
 
 @pytest.mark.parametrize("check_id", BY_ID)
 def test_each_check_has_a_fault_of_its_own(check_id: str) -> None:
-    """A check that no fault trips first has never been seen to fail."""
+    """Field case 97: a check that no fault trips first has never been seen to fail."""
     assert check_id in {fault.trips[0] for fault in COMPOSITE_FAULTS.values()}

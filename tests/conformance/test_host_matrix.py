@@ -77,7 +77,7 @@ def test_a_conformant_host_trips_nothing(make: Callable[..., Any]) -> None:
 @pytest.mark.usefixtures("fewer_inputs")
 @pytest.mark.parametrize("fault", HOST_FAULTS.values(), ids=HOST_FAULTS)
 def test_a_fault_trips_its_checks_and_no_other(fault: HostFault) -> None:
-    """What the author did wrong is said once, where it belongs."""
+    """Field case 97: what the author did wrong is said once, where it belongs."""
     results = results_of(getattr(faulty_hosts, fault.name))
     found = tripped(results)
     assert found.keys() == set(fault.trips), found
@@ -92,7 +92,7 @@ def test_a_fault_trips_its_checks_and_no_other(fault: HostFault) -> None:
 
 @pytest.mark.parametrize("check_id", BY_ID)
 def test_each_check_has_a_fault_of_its_own(check_id: str) -> None:
-    """A check that no fault trips first has never been seen to fail."""
+    """Field case 97: a check that no fault trips first has never been seen to fail."""
     assert check_id in {fault.trips[0] for fault in HOST_FAULTS.values()}
 
 

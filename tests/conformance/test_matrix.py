@@ -78,13 +78,13 @@ def assert_trips_exactly_its_checks(fault: Fault, report: Report) -> None:
 
 @pytest.mark.parametrize("fault", HARMLESS.values(), ids=HARMLESS)
 def test_a_fault_trips_its_checks_and_no_other(fault: Fault) -> None:
-    """What the author did wrong is said once, where it belongs."""
+    """Field case 97: what the author did wrong is said once, where it belongs."""
     assert_trips_exactly_its_checks(fault, run_with(fault))
 
 
 @pytest.mark.parametrize("fault", LETHAL.values(), ids=LETHAL)
 def test_a_lethal_fault_does_not_end_the_run(fault: Fault, lethal_runs: Mapping[str, "Future[Report]"]) -> None:
-    """It fails the check that met it, in time, and the rest still run."""
+    """Field case 97: it fails the check that met it, in time, and the rest still run."""
     assert_trips_exactly_its_checks(fault, lethal_runs[fault.name].result())
 
 
@@ -116,7 +116,7 @@ def test_a_fault_is_the_same_over_another_provider(fault: Fault, name: str) -> N
 
 @pytest.mark.parametrize("check_id", [check.id for check in CHECKS])
 def test_each_check_has_a_fault_of_its_own(check_id: str) -> None:
-    """A check that no fault trips first has never been seen to fail."""
+    """Field case 97: a check that no fault trips first has never been seen to fail."""
     assert check_id in {fault.trips[0] for fault in FAULTS.values()}
 
 

@@ -9,6 +9,7 @@ from host_scenes import context, run
 
 from knowledge_fakes.scripted import RAISING, SECRET, UNFIT, ScriptedProvider, SyncScriptedProvider
 from knowledge_provider import (
+    NOTICE,
     Health,
     KnowledgeHost,
     KnowledgeProviderInvalidError,
@@ -190,6 +191,24 @@ def test_a_base_that_is_not_disclosed_is_as_one_that_does_not_exist() -> None:
     )
     assert there == made_up
     assert (there["status"], there["results"], provider.calls) == ("not_found", [], [])
+
+
+def test_what_was_left_out_of_an_answer_is_not_told() -> None:
+    """Field case 85: counts and names beside the results are nothing that a host reads, so no model hears of them."""
+    found = {
+        "results": [],
+        "failures": [{"source": "hr-private", "dropped": 17}],
+        "total": 17,
+        "hidden": ["hr-private"],
+    }
+    outcome = run(KnowledgeHost(ScriptedProvider([found])).call_tool({"query": "policy"}, context()))
+    assert outcome.to_dict() == {
+        "status": "not_found",
+        "query": "policy",
+        "results": [],
+        "citations": [],
+        "notice": NOTICE,
+    }
 
 
 def test_a_tool_call_may_leave_out_all_but_the_query() -> None:
