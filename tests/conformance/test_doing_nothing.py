@@ -36,8 +36,8 @@ class DeadProvider(NullProvider):
 class NullHost(KnowledgeHost):
     """Asks no provider."""
 
-    async def search(self, query: str, **_: object) -> Outcome:
-        return Outcome(status="not_found", query=query)
+    async def search(self, query: object, **_: object) -> Outcome:
+        return Outcome(status="not_found", query=str(query))
 
 
 class NullComposite(CompositeProvider):
