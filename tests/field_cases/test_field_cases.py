@@ -18,6 +18,7 @@ from knowledge_fakes.faults import FAULTS
 from knowledge_fakes.host_faults import HOST_FAULTS
 
 ROOT: Final = Path(__file__).parents[2]
+PAGE: Final = ROOT / "docs" / "field-cases.md"
 TABLE: Final = Path(__file__).with_name("field_cases.toml")
 # Two more cases are about indexing a folder, which is not in here yet.
 AREAS: Final[Mapping[str, list[int]]] = MappingProxyType(
@@ -96,6 +97,29 @@ def parameters_of(test: FunctionType) -> Iterator[Sized]:
     for mark in getattr(test, "pytestmark", ()):
         if mark.name == "parametrize" and isinstance(mark.args[1], Sized):
             yield mark.args[1]
+
+
+def rows() -> Iterator[str]:
+    """The page's table: a row for each case that a check can see from outside."""
+    yield "| what was reported | checks of a provider | of a host | of a composite |"
+    yield "| --- | --- | --- | --- |"
+    for case in CASES:
+        # Those about kits are no provider's.
+        if case.faults and case.area != "kit":
+            yield f"| {' | '.join([case.kind.removesuffix('.'), *(links(case, kind) for kind in FAULTS_OF)])} |"
+
+
+def links(case: Case, kind: str) -> str:
+    """The checks of one kind that the case's faults trip first."""
+    names = [name.partition(":")[2] for name in case.faults if name.startswith(f"{kind}:")]
+    checks = sorted({FAULTS_OF[kind][0][name].trips[0] for name in names})
+    return ", ".join(f"[{check}](checks.md#{check.lower()})" for check in checks)
+
+
+def test_the_page_for_users_has_each_row() -> None:
+    """In the table's order, with the checks that its faults trip first; and no other row."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("|")] == [*rows()]
 
 
 def test_every_case_is_in_the_table_once() -> None:
