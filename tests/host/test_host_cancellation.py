@@ -74,7 +74,7 @@ async def from_a_thread(_task: object, signal: CancelSignal) -> None:
 def test_cancelled_during_the_call_signal_and_task_are_cancelled(
     kind: type[Any], cancelling: Callable[["asyncio.Task[Any]", CancelSignal], Awaitable[None]]
 ) -> None:
-    """Whatever the provider does about it, the cancellation comes out, and the host works afterwards."""
+    """Field case 73: whatever the provider does about it, a real one comes out, and the host works afterwards."""
 
     async def scene() -> None:
         with kind([FOUND], held=1) as provider:
