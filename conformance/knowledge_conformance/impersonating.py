@@ -45,6 +45,12 @@ def cast_of(asker: Owner, victim: Owner, settings: Settings) -> Cast:
     return Cast(asker, victim, tuple(settings.bases)[:1], filters)
 
 
+def names_nobody(request: RetrievalRequest, cast: Cast) -> bool:
+    """Whether a request holds nothing but the query and what the settings say works: it tries to be nobody else."""
+    works = request.filters in ({}, dict(cast.filter)) and {*request.knowledge_base_ids} <= {*cast.bases}
+    return works and request.query == _request(cast.query).query
+
+
 def impersonations(cast: Cast) -> tuple[RetrievalRequest, ...]:
     """The requests that were reported from the field, each for this cast; 19 at most."""
     filters, bases, queries = _filters(cast), _bases(cast), _queries(cast)

@@ -15,6 +15,7 @@ from knowledge_conformance.check import (
     calls_where,
     check,
 )
+from knowledge_conformance.checks.requests import is_decided, require_decided
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.ownership import ids_of
 from knowledge_conformance.render import show
@@ -125,7 +126,7 @@ async def _finding(subject: Subject, base: _Base, queries: Sequence[str]) -> str
     level=Level.MUST,
     facet=Facet.BASES,
     needs=("KP-309",),
-    calls=calls_where("bases", QUERIES_MAX + len(_NOT_BASES) + 2),
+    calls=calls_where("bases", QUERIES_MAX + len(_NOT_BASES) + 3),
     surveyed=True,
     phase=Phase.BOUNDARIES,
 )
@@ -133,19 +134,34 @@ async def an_unknown_base_holds_nothing(subject: Subject) -> None:
     """An unknown base id gives nothing or an error, never content.
 
     An id that is misspelt, or that was taken away, must not open everything else. The same query is answered for a
-    known base in the same run.
+    known base in the same run, before and after. Of errors only knowledge_base_unknown counts: any other may have
+    another reason.
     """
     base, query = await _answering(subject, _bases(subject.settings))
     near = (f"{base.name}' OR '1'='1"[: limits.BASE_ID_MAX], base.name[:-1])
+    tried: list[Exchange] = []
     for name in (*_NOT_BASES, *(each for each in near if not (is_blank(each) or each in subject.settings.bases))):
         exchange = await _ask(subject, query, name)
+        tried.append(exchange)
         if exchange.count:
             raise Violation(
                 wanted="nothing, or an exception, for a base that is not there",
                 saw=exchange.size,
                 hint=f"{_RESTRICT}; raise KnowledgeBaseUnknownError where you know which there are",
             )
-        subject.observe()
+        subject.observe(is_decided(exchange))
+    require_decided(tried, "for what is no base")
+    await _require_served(subject, base, query)
+
+
+async def _require_served(subject: Subject, base: _Base, query: str) -> None:
+    """The control of what was kept out; raises ``Inconclusive`` when the known base is not answered any more."""
+    exchange = await _ask(subject, query, base.name)
+    if not exchange.count:
+        raise Inconclusive(
+            f"{show(base.name)} answered {show(query)} before and not at the end: {exchange.came}",
+            hint="what fails for every base says nothing about one; see what KP-302 says of failures",
+        )
 
 
 async def _answering(subject: Subject, bases: Sequence[_Base]) -> tuple[_Base, str]:
@@ -165,7 +181,7 @@ async def _answering(subject: Subject, bases: Sequence[_Base]) -> tuple[_Base, s
     level=Level.MUST,
     facet=Facet.BASES,
     needs=("KP-310",),
-    calls=calls_where("bases", QUERIES_MAX + 3 + _FILTERS_MAX * BASES_MAX),
+    calls=calls_where("bases", QUERIES_MAX + 4 + _FILTERS_MAX * BASES_MAX),
     surveyed=True,
     phase=Phase.BOUNDARIES,
 )
@@ -177,15 +193,22 @@ async def nothing_left_is_not_everything(subject: Subject) -> None:
     bases = _bases(subject.settings)
     base, query = await _answering(subject, bases)
     whole = await _asked(subject, base, query)
+    mixed: list[Exchange] = []
     for names in ((base.name, _UNKNOWN), (_UNKNOWN, base.name)):
         exchange = await _ask(subject, query, *names)
+        mixed.append(exchange)
         _refuse_others(exchange, base.others, f"no more than {show(base.name)} holds")
         _refuse_more(exchange, whole)
-        subject.observe()
+        subject.observe(is_decided(exchange))
+    require_decided(mixed, "for a known base beside an unknown one")
+    filtered: list[Exchange] = []
     for each, about in _beside_filters(bases, subject.settings):
         exchange = await _ask(subject, about.query, each.name, filters=about.filter)
+        filtered.append(exchange)
         _refuse_others(exchange, each.others, f"no more than {show(each.name)} holds, whatever the filter selects")
-        subject.observe()
+        subject.observe(is_decided(exchange))
+    require_decided(filtered, "for a base beside a filter")
+    await _require_served(subject, base, query)
 
 
 def _refuse_more(exchange: Exchange, whole: Exchange) -> None:

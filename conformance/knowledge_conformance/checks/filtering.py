@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, check
 from knowledge_conformance.checks.identity import claims
+from knowledge_conformance.checks.requests import require_decided
 from knowledge_conformance.exchange import Exchange, as_dict, place
 from knowledge_conformance.ownership import ids_of
 from knowledge_conformance.plain import copied, is_exactly
@@ -57,7 +58,7 @@ def _is_flat(wanted: object) -> bool:
 
 def _calls(settings: Settings) -> int:
     filters = min(len(settings.filters), FILTERS_MAX)
-    return filters and 1 + filters * (1 + _IMPOSSIBLE_MAX)
+    return filters and 2 + filters * (1 + _IMPOSSIBLE_MAX)
 
 
 # Clause 3.5
@@ -88,13 +89,27 @@ async def filters_hold(subject: Subject) -> None:
         _refuse_others(exchange, each, named)
         _require_selected(exchange, each)
         subject.observe()
+    nowhere: list[Exchange] = []
     for query, filters in _impossible(named):
         exchange = await ask_filtered(subject, query, filters)
+        nowhere.append(exchange)
         if exchange.count:
             raise Violation(
                 wanted="nothing for a value that no document has", saw=exchange.size, hint=_HONOUR, where=str(exchange)
             )
-        subject.observe()
+        subject.observe(exchange.error is None)
+    require_decided(nowhere, "for a value that no document has")
+    await _require_served(subject, named[0])
+
+
+async def _require_served(subject: Subject, each: FilterExpectation) -> None:
+    """The control of what was kept out: the first filter again; raises ``Inconclusive`` when it is not answered."""
+    exchange = await ask_filtered(subject, each.query, each.filter)
+    if not exchange.count:
+        raise Inconclusive(
+            f"{show(each.query)} with {show(each.filter)} was answered before and not at the end: {exchange.came}",
+            hint="what fails for every filter says nothing about one; see what KP-302 says of failures",
+        )
 
 
 def _named(settings: Settings) -> tuple[FilterExpectation, ...]:

@@ -3,11 +3,12 @@
 from functools import partial
 from typing import Final
 
-from knowledge_conformance.check import Check, Facet, Level, Phase, calls_where, check
-from knowledge_conformance.checks.owners import secrets_of
+from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Phase, calls_where, check
+from knowledge_conformance.checks.owners import require_served, secrets_of
+from knowledge_conformance.checks.requests import is_decided
 from knowledge_conformance.drawing import look_at_requests
 from knowledge_conformance.exchange import Exchange
-from knowledge_conformance.impersonating import cast_of, generated, impersonations
+from knowledge_conformance.impersonating import cast_of, generated, impersonations, names_nobody
 from knowledge_conformance.ownership import Secret, crossed, owners_of, pair_of, reached
 from knowledge_conformance.subject import Subject
 from knowledge_provider import RetrievalRequest
@@ -26,7 +27,7 @@ _SHRINK_CALLS: Final = 12
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-404",),
-    calls=calls_where("owners", _OWNERS + _IMPERSONATIONS_MAX),
+    calls=calls_where("owners", 2 * _OWNERS + _IMPERSONATIONS_MAX),
     surveyed=True,
     phase=Phase.BOUNDARIES,
 )
@@ -34,14 +35,26 @@ async def a_request_names_no_owner(subject: Subject) -> None:
     """Nothing in a request reaches another owner's content: no look-alike key, query or base id.
 
     The model writes the request, and whoever writes a document that it reads can make it write another. The same
-    owner with the same query gets nothing of the other's without the key, and the other gets it in the same run.
+    owner with the same query gets nothing of the other's without the key, and the other gets it in the same run. A
+    call that fails reaches nothing, and counts for nothing.
     """
     owners = owners_of(subject.settings)
     asker, victim = pair_of(owners)
     secret = (await secrets_of(subject, (asker, victim)))[asker.name]
     for request in impersonations(cast_of(asker, victim, subject.settings)):
-        _refuse_reach(await subject.attempt(request, subject.context(owner_id=asker.name)), secret)
-        subject.observe()
+        exchange = await subject.attempt(request, subject.context(owner_id=asker.name))
+        _refuse_reach(exchange, secret)
+        subject.observe(exchange.error is None)
+    _refuse_unseen(subject)
+    await require_served(subject, asker, victim)
+
+
+def _refuse_unseen(subject: Subject) -> None:
+    if not subject.observations:
+        raise Inconclusive(
+            "every request that names another owner failed, so what an answer would hold was not seen",
+            hint="answer what is a valid request (clause 3.2), and take no notice of the owner that it names",
+        )
 
 
 def _refuse_reach(exchange: Exchange, secret: Secret) -> None:
@@ -65,8 +78,8 @@ def _refuse_reach(exchange: Exchange, secret: Secret) -> None:
     needs=("KP-402",),
     calls=calls_where(
         "owners",
-        _OWNERS + _GENERATED_MAX + _SHRINK_CALLS,
-        thorough=_OWNERS + _GENERATED_THOROUGH + _SHRINK_CALLS,
+        2 * _OWNERS + _GENERATED_MAX + _SHRINK_CALLS,
+        thorough=2 * _OWNERS + _GENERATED_THOROUGH + _SHRINK_CALLS,
     ),
     surveyed=True,
     replays=True,
@@ -80,19 +93,23 @@ async def no_generated_request_names_an_owner(subject: Subject) -> None:
     owners = owners_of(subject.settings)
     asker, victim = pair_of(owners)
     secret = (await secrets_of(subject, (asker, victim)))[asker.name]
+    cast = cast_of(asker, victim, subject.settings)
 
     async def ask(request: RetrievalRequest) -> None:
-        _refuse_reach(await subject.attempt(request, subject.context(owner_id=asker.name)), secret)
-        subject.observe()
+        exchange = await subject.attempt(request, subject.context(owner_id=asker.name))
+        _refuse_reach(exchange, secret)
+        subject.observe(is_decided(exchange) and not names_nobody(request, cast))
 
     # Here, not at the top: Hypothesis takes longer to load than everything else.
     from knowledge_conformance.generate import each_drawn
 
     settings = subject.settings
-    strategy = generated(cast_of(asker, victim, settings))
+    strategy = generated(cast)
     examples = min(settings.examples, _GENERATED_THOROUGH if settings.thorough else _GENERATED_MAX)
     draw = partial(each_drawn, strategy, examples=examples, seed=settings.seed)
     await look_at_requests("KP-403", settings, draw, ask)
+    _refuse_unseen(subject)
+    await require_served(subject, asker, victim)
 
 
 CHECKS: Final[tuple[Check, ...]] = (a_request_names_no_owner, no_generated_request_names_an_owner)

@@ -59,6 +59,22 @@ async def secrets_of(subject: Subject, owners: Sequence[Owner]) -> dict[str, Sec
     return {owner.name: secret_of(owner, answers) for owner in owners}
 
 
+async def require_served(subject: Subject, asker: Owner, victim: Owner) -> None:
+    """The control of what ``asker`` did not get: the same query alone, by both, after all that was tried.
+
+    Raises ``Inconclusive`` when one of them is not answered any more, or ``victim`` does not get its own.
+    """
+    for owner in dict.fromkeys((asker, victim)):
+        exchange = await subject.attempt(_asking(victim.query), subject.context(owner_id=owner.name))
+        if exchange.error is not None:
+            raise Inconclusive(
+                f"the owner {show(owner.name)}, who asks {show(victim.query)} and nothing else, got no answer at the "
+                f"end: {exchange.came}",
+                hint="what fails for everybody says nothing about owners; see what KP-302 and KP-706 say of failures",
+            )
+    require_own(victim, exchange)
+
+
 # Clause 4.2
 @check(
     "KP-401",
@@ -142,8 +158,8 @@ def _refuse_cached(exchange: Exchange, found: str | None) -> None:
     needs=("KP-404",),
     calls=calls_where(
         "owners",
-        OWNERS_MAX + _AT_ONCE * _ROUNDS,
-        thorough=OWNERS_MAX + _AT_ONCE * factorial(_AT_ONCE),
+        OWNERS_MAX + _AT_ONCE * _ROUNDS + 2,
+        thorough=OWNERS_MAX + _AT_ONCE * factorial(_AT_ONCE) + 2,
     ),
     surveyed=True,
     phase=Phase.INTERLEAVINGS,
@@ -164,9 +180,13 @@ async def owners_do_not_meet(subject: Subject) -> None:
             together = await asyncio.gather(*(_ask_as(subject, *calls[at]) for at in order))
         for exchange in together:
             _refuse_meeting(exchange, secrets[exchange.context.owner_id])
-        met = met or len({exchange.context.owner_id for exchange in together if exchange.error is None}) > 1
+        met = met or _have_met(together, asker, victim)
     if not met:
-        raise Inconclusive("two owners who asked at once were never both answered", hint="see what KP-706 says of it")
+        raise Inconclusive(
+            "two owners who asked the same at once were never both answered, its holder with what it sees",
+            hint="see what KP-706 says of it",
+        )
+    await require_served(subject, asker, victim)
     # Once: how many a provider turns away may be another number each time, and a report must not.
     subject.observe()
 
@@ -176,6 +196,13 @@ def _orders(subject: Subject) -> Iterable[Sequence[int]]:
         return permutations(range(_AT_ONCE))
     drawn = Random(subject.settings.seed)  # noqa: S311 - an order, no secret
     return [range(_AT_ONCE), *(drawn.sample(range(_AT_ONCE), _AT_ONCE) for _ in range(_ROUNDS - 1))]
+
+
+def _have_met(together: Sequence[Exchange], asker: Owner, victim: Owner) -> bool:
+    """Whether both were answered to what finds the victim's, and the victim got it: else nothing could be mixed up."""
+    answers = [each for each in together if each.error is None and each.request.query == _asking(victim.query).query]
+    got = {each.context.owner_id: {*ids_of(each)} for each in answers}
+    return asker.name in got and victim.sees <= got.get(victim.name, set())
 
 
 async def _ask_as(subject: Subject, owner: Owner, query: str) -> Exchange:
@@ -200,7 +227,7 @@ def _refuse_meeting(exchange: Exchange, secret: Secret) -> None:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-401",),
-    calls=calls_where("owners", 1 + len(_BLANK)),
+    calls=calls_where("owners", 2 + len(_BLANK)),
     minimum=len(_BLANK),
     surveyed=True,
     phase=Phase.BOUNDARIES,
@@ -223,6 +250,7 @@ async def a_blank_owner_is_refused(subject: Subject) -> None:
                 hint="begin retrieve with it: if not context.owner_id.strip(): raise KnowledgeOwnerRequiredError(...)",
             )
         subject.observe()
+    await require_served(subject, owner, owner)
 
 
 def _fields(context: RetrievalContext) -> dict[str, Any]:

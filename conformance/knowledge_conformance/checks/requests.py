@@ -1,5 +1,6 @@
 """Section 3 of the contract: what a provider must be able to be asked. An answer's shape is section 5's."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from knowledge_conformance.check import Check, Inapplicable, Inconclusive, Level, Phase, Violation, answer_check, check
@@ -11,7 +12,9 @@ from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import configured_queries
 from knowledge_provider import RetrievalRequest, error_code, limits
 
-_REFUSALS: Final = frozenset({"knowledge_filters_unsupported", "knowledge_base_unknown"})
+_FILTERS_REFUSED: Final = "knowledge_filters_unsupported"
+_BASE_REFUSED: Final = "knowledge_base_unknown"
+_REFUSALS: Final = frozenset({_FILTERS_REFUSED, _BASE_REFUSED})
 NOT_SERVED: Final = frozenset({"knowledge_rate_limited", "knowledge_unavailable", "knowledge_unauthorized"})
 """Codes by which a provider says that its back end does not serve it now."""
 _UNKNOWN_BASE: Final = "conformance-kit-no-such-base"
@@ -93,6 +96,28 @@ def refuse_unserved(error: BaseException) -> None:
     if code in NOT_SERVED:
         hint = "allow the kit's calls at the back end, or check the provider over a fake; --max-calls bounds them"
         raise Inconclusive(f"the back end stopped serving the provider: {code}", hint=hint)
+
+
+def is_decided(exchange: Exchange) -> bool:
+    """Whether a call was answered, or refused by the code that the contract has for what it asks.
+
+    Any other failure is no evidence: a call that never reached the back end shows nothing of what that would answer.
+    """
+    if exchange.error is None:
+        return True
+    code, asked = error_code(exchange.error), exchange.request
+    filters, bases = bool(asked.filters), bool(asked.knowledge_base_ids)
+    return (code == _FILTERS_REFUSED and filters) or (code == _BASE_REFUSED and bases)
+
+
+def require_decided(tried: Sequence[Exchange], what: str) -> None:
+    """Raise ``Inconclusive`` when something was tried, and all of it failed without being refused by its own code."""
+    if tried and not any(map(is_decided, tried)):
+        raise Inconclusive(
+            f"every call {what} failed, and none was refused by its own code: {tried[0].came}",
+            hint="answer a valid request (clause 3.2), or refuse it with knowledge_base_unknown, or "
+            "knowledge_filters_unsupported",
+        )
 
 
 # Clause 3.3

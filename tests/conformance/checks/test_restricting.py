@@ -16,7 +16,7 @@ from knowledge_conformance.survey import Survey
 from knowledge_fakes.faults import FAULTS
 from knowledge_fakes.faults._expected import BASES, EVERYTHING, FILTERS, OWNERS
 from knowledge_fakes.handbook import HandbookProvider
-from knowledge_provider.errors import KnowledgeUnavailableError
+from knowledge_provider.errors import KnowledgeBaseUnknownError, KnowledgeUnavailableError
 
 ASKED = ("KP-309", "KP-310", "KP-311", "KP-312", "KP-401", "KP-402", "KP-403", "KP-404", "KP-405", "KP-406")
 OWNERS_ASKED = ASKED[4:]
@@ -104,6 +104,72 @@ def test_a_provider_that_refuses_every_impersonation_passes() -> None:
     """Refused is as good as not reached; the control shows that it does not refuse everything."""
     provider = refusing(lambda: ValueError("no"), lambda request, _: bool(request.filters or "wner" in request.query))
     assert result("KP-402", OWNERS, provider).outcome is CheckOutcome.PASSED
+
+
+def plain_queries(request: Any) -> bool:
+    return request.query in ("dentist appointment", "salary letter") and not (
+        request.filters or request.knowledge_base_ids
+    )
+
+
+FAILING: dict[str, Callable[[Any, Any], bool]] = {
+    "KP-310": lambda request, _: bool({*request.knowledge_base_ids} - {*BASES["bases"]}),
+    "KP-311": lambda request, _: bool({*request.knowledge_base_ids} - {*BASES["bases"]}),
+    "KP-312": lambda request, _: "no-such-value" in str(request.filters),
+    "KP-402": lambda request, _: not plain_queries(request),
+    "KP-403": lambda request, _: not plain_queries(request),
+}
+
+
+@pytest.mark.parametrize("check_id", FAILING)
+def test_requests_that_all_fail_prove_nothing(check_id: str) -> None:
+    """A provider that raises for whatever it might answer wrongly was not seen to answer it rightly."""
+    found = result(check_id, EVERYTHING, refusing(lambda: ValueError("no"), FAILING[check_id]))
+    assert found.outcome is INCONCLUSIVE
+    assert found.saw is not None
+    assert "failed" in found.saw
+
+
+@pytest.mark.parametrize("check_id", ["KP-310", "KP-311"])
+def test_a_base_that_is_refused_by_its_own_code_counts(check_id: str) -> None:
+    """The contract has that code for it."""
+    provider = refusing(lambda: KnowledgeBaseUnknownError("no such base"), FAILING[check_id])
+    assert result(check_id, EVERYTHING, provider).outcome is CheckOutcome.PASSED
+
+
+def dies_after(calls: int) -> Any:
+    """A handbook whose back end is gone after so many calls."""
+    seen = iter(range(1000))
+    return refusing(lambda: KnowledgeUnavailableError("gone"), lambda *_: next(seen) >= calls)
+
+
+@pytest.mark.parametrize("check_id", ["KP-310", "KP-311", "KP-312", "KP-402", "KP-403", "KP-405", "KP-406"])
+def test_a_provider_that_is_gone_by_the_end_proves_nothing(check_id: str) -> None:
+    """The control is asked after everything else."""
+    asked: list[Any] = []
+
+    class Counted(HandbookProvider):
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            asked.append(request)
+            return await super().retrieve(request, context)
+
+    assert result(check_id, EVERYTHING, Counted()).outcome is CheckOutcome.PASSED
+    found = result(check_id, EVERYTHING, dies_after(len(asked) - 1))
+    assert found.outcome is INCONCLUSIVE
+    assert found.saw is not None
+    assert "at the end" in found.saw
+
+
+def test_owners_who_never_ask_the_same_at_once_have_not_met() -> None:
+    """A provider that fails for whoever asks for another's at the same time was not seen to keep it apart."""
+
+    def crosses(request: Any, context: Any) -> bool:
+        return (context.owner_id, request.query) == ("mara", "salary letter")
+
+    found = result("KP-405", OWNERS, refusing(lambda: ValueError("another time"), crosses))
+    assert found.outcome is INCONCLUSIVE
+    assert found.saw is not None
+    assert "never both answered" in found.saw
 
 
 def test_calls_that_all_fail_at_once_prove_nothing() -> None:
