@@ -37,6 +37,7 @@ from knowledge_conformance.checks import (
     sources,
     survival,
     timing,
+    turn_ids,
 )
 
 _PHASES: Final = list(Phase)
@@ -64,6 +65,7 @@ CHECKS: Final[tuple[Check, ...]] = _in_phases(
     *claims.CHECKS,
     *repeating.CHECKS,
     *owners.CHECKS,
+    *turn_ids.CHECKS,
     *impersonation.CHECKS,
     *fuzzing.CHECKS,
     *timing.CHECKS,

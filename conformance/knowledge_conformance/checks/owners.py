@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Phase, Violation, calls_where, check
-from knowledge_conformance.exchange import Exchange, place
+from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.interleaving import interleaved
 from knowledge_conformance.ownership import (
     OWNERS_MAX,
@@ -25,11 +25,8 @@ from knowledge_conformance.ownership import (
     require_own,
     secret_of,
 )
-from knowledge_conformance.parts import parts_of, show_path
-from knowledge_conformance.plain import copied
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.survey import answered
 from knowledge_provider import RetrievalContext, RetrievalRequest, limits
 
 _ROUNDS: Final = 3
@@ -257,40 +254,9 @@ def _fields(context: RetrievalContext) -> dict[str, Any]:
     return {name: getattr(context, name) for name in type(context).model_fields}
 
 
-# Clause 4.5
-@check("KP-407", clause="4.5", level=Level.SHOULD, needs=("KP-502",), calls=2, surveyed=True)
-async def ids_of_a_turn_stay_out(subject: Subject) -> None:
-    """Session, turn and trace ids do not come back in results.
-
-    A model repeats what it reads, and who has the id of a session may take part in it. The ids are random ones, and
-    no document can hold them.
-    """
-    known = [exchange.request for exchange in answered(await subject.survey())][:2]
-    drawn = Random(subject.settings.seed)  # noqa: S311 - reproducible on purpose
-    for request in known:
-        ids = {name: f"kp{drawn.getrandbits(96):024x}" for name in ("session_id", "turn_id", "trace_id")}
-        exchange = await subject.retrieve(request.model_copy(deep=True), subject.context(**ids))
-        _refuse_echo(exchange, ids)
-        subject.observe(exchange.count)
-
-
-def _refuse_echo(exchange: Exchange, ids: dict[str, str]) -> None:
-    for path, part in parts_of(exchange.response):
-        text = copied(part) or ""
-        for name, value in ids.items():
-            if value in text:
-                raise Violation(
-                    wanted=f"an answer without the {name} of the context",
-                    saw=f"the {name}",
-                    hint="write these ids into your own logs, and not into results",
-                    where=place(exchange, show_path(path)),
-                )
-
-
 CHECKS: Final[tuple[Check, ...]] = (
     owners_are_kept_apart,
     no_cache_crosses_owners,
     owners_do_not_meet,
     a_blank_owner_is_refused,
-    ids_of_a_turn_stay_out,
 )
