@@ -100,7 +100,6 @@ BY_ID: Final[Mapping[str, Check]] = {check.id: check for check in (*CHECKS, *HOS
 NOT_TESTED: Final[Mapping[str, str]] = {
     "3.1": "requests are made by the kit's own model, which keeps it",
     "4.1": "contexts are made by the host",
-    "6.4 (opening)": "what is written while a provider is imported and made is not listened to",
     "7.1 (synchronous)": "that a thread is told, counted and bounded is the host's part",
 }
 """Clauses about providers that no check stands for, with the reason."""

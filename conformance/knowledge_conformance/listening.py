@@ -141,12 +141,21 @@ def _warnings(hear: Hear) -> Iterator[None]:
         # Also those that are not shown by default: others run with -W.
         warnings.simplefilter("always")
         warnings.showwarning = show_warning
+        ours = [*warnings.filters]
         yield
+        added = [each for each in warnings.filters if each not in ours]
+    # What the provider, or a library that it loads, filters is its own affair.
+    filters: Any = warnings.filters
+    filters[:0] = added
 
 
 @contextmanager
 def _lost_tasks(hear: Hear) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # before there is one, no task is lost
+        yield
+        return
     before = loop.get_exception_handler()
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -137,11 +137,14 @@ class _Tee:
         self._name = {1: "stdout", 2: "stderr"}[number]
         self._channel = channel
         self._search = search
+        self._ended = False
         self._stream = getattr(sys, self._name)
         setattr(sys, self._name, self)
 
     def write(self, text: str) -> int:
-        self._search.hear(self._channel, text)
+        # Whoever took it for the stream, as a handler of logging does, keeps it.
+        if not self._ended:
+            self._search.hear(self._channel, text)
         if self._stream is not None:
             self._stream.write(mask_known(text, self._search.secrets.values(), limit=len(text)))
         return len(text)
@@ -158,6 +161,7 @@ class _Tee:
             self._search.hear(self._channel, text)
 
     def end(self) -> None:
+        self._ended = True
         if getattr(sys, self._name) is self:
             setattr(sys, self._name, self._stream)
 

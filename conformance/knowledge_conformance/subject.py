@@ -7,11 +7,12 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any, Final, Protocol
 
 from knowledge_conformance import calls
+from knowledge_conformance.channels import Leak
 from knowledge_conformance.check import Hang, Inconclusive
 from knowledge_conformance.exchange import Exchange, raised_at, show_request
 from knowledge_conformance.leftovers import Standing, fresh_executor
@@ -38,12 +39,14 @@ class Life:
 
     ``executor`` is the loop's default one. ``entered`` means that a context manager holds the provider, on the loop
     that it was entered on; ``spent`` that another check closed it, where it is one object for the whole run.
+    ``overheard`` is what came out of the declared secrets while it was made, where that was listened to.
     """
 
     stood: Standing
     executor: Executor
     entered: bool = False
     spent: bool = False
+    overheard: list[Leak] = field(default_factory=list)
 
 
 class Surveyor(Protocol):

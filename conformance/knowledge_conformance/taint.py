@@ -95,7 +95,8 @@ def _percent(raw: bytes) -> Iterator[str]:
 
 def _escaped(plain: str) -> Iterator[str]:
     for ensure_ascii in (True, False):
-        text = json.dumps(plain, ensure_ascii=ensure_ascii)[1:-1]
+        # Not ``json.dumps``, which a provider may have replaced.
+        text = json.JSONEncoder(ensure_ascii=ensure_ascii).encode(plain)[1:-1]
         yield from (text, text.replace("/", "\\/"))
     # Python escapes a "'" only where the whole text has both quotes.
     for write in (repr, ascii):

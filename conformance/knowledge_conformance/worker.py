@@ -7,16 +7,18 @@ it stands in a child process or beside a debugger: what it has to say goes throu
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import Executor
 from contextlib import AsyncExitStack
 from typing import Any, Final, TypeVar
 
 from knowledge_conformance import calls, engine
 from knowledge_conformance.catalogue import BY_ID
-from knowledge_conformance.check import Check
+from knowledge_conformance.channels import Leak
+from knowledge_conformance.check import Check, Facet
 from knowledge_conformance.declared import read_declared
+from knowledge_conformance.event_loops import cancel_rest, new_loop
 from knowledge_conformance.kinds import PROVIDER, Kind
-from knowledge_conformance.leftovers import Standing, fresh_executor
+from knowledge_conformance.leftovers import Standing
+from knowledge_conformance.opening import overheard
 from knowledge_conformance.render import never_show, show_error
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
@@ -48,6 +50,8 @@ class Worker:
         self._kind = kind
         self._settings = settings
         self._tell = tell
+        self._secrets = settings.secrets if kind.subject is None else ()
+        self._imported: list[Leak] = []
         self._survey = Survey()
         self._target: Target | None = None
         self._opened: Opened | None = None
@@ -57,8 +61,9 @@ class Worker:
     def open(self) -> None:
         """Load the target and open a first provider, which the first check gets."""
         try:
-            self._target = load(self._named, self._kind.wanted) if isinstance(self._named, str) else self._named
-            self._opened = Opened(self._target, self._kind)
+            with overheard(self._secrets, "importing its module", self._imported):
+                self._target = load(self._named, self._kind.wanted) if isinstance(self._named, str) else self._named
+            self._opened = self._made(self._target, self._secrets)
         except TargetError as error:
             self._tell({"unusable": str(error)})
         else:
@@ -95,7 +100,7 @@ class Worker:
         allowed = self._allowed(check, remaining)
         if allowed < min(1, check.calls_allowed(self._settings)):
             return engine.left_out(check, observations=0, calls=0, limit=self._settings.max_calls)
-        opened = self._provider()
+        opened = self._provider(check)
         result = self._completed(check, self._subject(opened, allowed), opened)
         opened.life.spent = opened.life.spent or (opened.instance and check.closes)
         return result
@@ -139,12 +144,17 @@ class Worker:
         self._remaining -= 1
         self._tell({"call": shown, "seconds": seconds})
 
-    def _provider(self) -> "Opened":
+    def _provider(self, check: Check) -> "Opened":
         if self._opened is None:
             if self._target is None:
                 raise TargetError("the target was not opened")
-            self._opened = Opened(self._target, self._kind)
+            self._opened = self._made(self._target, self._secrets if check.facet is Facet.SECRETS else ())
         return self._opened
+
+    def _made(self, target: Target, secrets: tuple[str, ...]) -> "Opened":
+        opened = Opened(target, self._kind, secrets)
+        opened.life.overheard[:0] = self._imported
+        return opened
 
     def _release(self, *, close: bool = True) -> None:
         opened, self._opened = self._opened, None
@@ -169,15 +179,17 @@ class Opened:
     """One provider with the loop that it lives on; raises ``TargetError`` when it cannot be opened.
 
     Where the target makes hosts or composites, ``provider`` is what makes them: a check makes and closes its own.
+    Meanwhile it is listened to for the values of the variables in ``secrets``.
     """
 
-    def __init__(self, target: Target, kind: Kind = PROVIDER) -> None:
+    def __init__(self, target: Target, kind: Kind = PROVIDER, secrets: tuple[str, ...] = ()) -> None:
         self.instance: bool = target.instance
         self._kind = kind
         self._target = target
-        self._loop, executor = _new_loop(target)
+        self._loop, executor = new_loop(target.name)
         self._leave = asyncio.Event()
         opening: asyncio.Future[tuple[Any, bool]] = self._loop.create_future()
+        self._secrets = secrets
         self._life = self._loop.create_task(self._live(target, opening))
         # Before the target's own code runs, and after the kit's part of the loop is there.
         self.life: Life = Life(Standing.now(self._loop), executor)
@@ -224,7 +236,7 @@ class Opened:
         """End the loop as a host does, and go on with another; raises ``TargetError`` when there is none."""
         self.wind_down()
         before = Standing.now(self._loop)
-        self._loop, self.life.executor = _new_loop(self._target)
+        self._loop, self.life.executor = new_loop(self._target.name)
         # The loop has sockets of its own.
         self.life.stood = self.life.stood.joined(before, Standing.now(self._loop))
 
@@ -235,7 +247,7 @@ class Opened:
                 # Not cancelled as the rest is: the traceback of that would keep the provider alive.
                 self.run(calls.call(self._left, seconds=WIND_DOWN_SECONDS))
         with contextlib.suppress(BaseException):
-            self.run(_cancel_rest())
+            self.run(cancel_rest(WIND_DOWN_SECONDS))
         self.abandon()
 
     def abandon(self) -> None:
@@ -248,7 +260,9 @@ class Opened:
         # One task for both ends: a context manager over a task group can only be left where it was entered.
         async with AsyncExitStack() as stack:
             try:
-                opening.set_result(await self._made(target, stack))
+                with overheard(self._secrets, "making the provider", self.life.overheard):
+                    made = await self._made(target, stack)
+                opening.set_result(made)
             except TargetError as error:
                 opening.set_exception(error)
             else:
@@ -270,23 +284,3 @@ _kept: Final[list[Opened]] = []
 
 async def _value_of(future: "asyncio.Future[Value]") -> Value:
     return await future
-
-
-def _new_loop(target: Target) -> tuple[asyncio.AbstractEventLoop, Executor]:
-    try:
-        loop = asyncio.new_event_loop()
-        executor = fresh_executor(loop)
-    except BaseException as error:  # the provider may have set a policy, or used up all descriptors
-        raise TargetError(f"cannot open {target.name}: there is no event loop, {show_error(error)}") from error
-    loop.set_exception_handler(lambda _loop, _context: None)
-    asyncio.set_event_loop(loop)
-    return loop, executor
-
-
-async def _cancel_rest() -> None:
-    rest = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in rest:
-        task.cancel()
-    if rest:
-        await asyncio.wait(rest, timeout=WIND_DOWN_SECONDS)
-    await asyncio.get_running_loop().shutdown_asyncgens()

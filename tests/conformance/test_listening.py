@@ -252,3 +252,34 @@ def test_the_pipes_are_given_back() -> None:
             break
         deadline.wait(0.01)
     assert descriptors() <= before
+
+
+def test_before_there_is_a_loop_the_rest_is_heard() -> None:
+    """A module is imported then."""
+    search = Search({"KEY": SECRET})
+    with listening(search, own_process=False):
+        LOGGER.debug("made with %s", SECRET)
+    assert [leak.channel for leak in search.leaks] == ["a log record of 'kit-test.wire' at DEBUG"]
+
+
+def test_a_filter_of_warnings_that_was_set_meanwhile_stays() -> None:
+    """A library that is loaded then silences its own."""
+
+    def silence() -> None:
+        warnings.filterwarnings("ignore", message="kit-test")
+
+    with warnings.catch_warnings():
+        before = [*warnings.filters]
+        assert heard(silence) == []
+        assert [each for each in warnings.filters if each not in before] == [warnings.filters[0]]
+        warnings.warn("kit-test: silenced", stacklevel=1)
+
+
+def test_a_stream_that_was_kept_is_not_heard_after_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a handler writes later belongs to nothing that was listened to; it still goes where it went."""
+    search = Search({"KEY": SECRET})
+    with listening(search, own_process=False):
+        kept = sys.stdout
+    kept.write("the key is " + SECRET)
+    assert search.leaks == []
+    assert SECRET not in capsys.readouterr().out

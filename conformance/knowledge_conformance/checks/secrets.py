@@ -208,10 +208,12 @@ async def no_secret_in_what_is_written(subject: Subject) -> None:
     """No secret is logged, warned of or printed.
 
     Logs are kept for years and read by more people than may have the key. Listened to: every logger at every level,
-    those that do not propagate too, every warning, and standard output and error, while calls succeed and fail.
+    those that do not propagate too, every warning, and standard output and error, while the provider is made and while
+    calls succeed and fail.
     """
     searching = _begin(subject)
     known, search = await _known(subject), searching.search
+    search.leaks.extend(subject.life.overheard)
     async with _listening(searching) as listener:
         for call in (_describe, _health):
             await call(subject, search)

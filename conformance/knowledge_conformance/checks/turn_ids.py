@@ -12,7 +12,6 @@ from knowledge_conformance.channels import Search, Texts, text_of, texts_of_answ
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.exchange import show_request
 from knowledge_conformance.subject import ProviderRaisedError, Subject
-from knowledge_conformance.survey import answered
 from knowledge_conformance.taint import canary
 from knowledge_provider import CancelSignal, RetrievalRequest
 
@@ -24,7 +23,12 @@ _OTHERS: Final = 2
 
 # Clause 4.5
 @check(
-    "KP-407", clause="4.5", level=Level.SHOULD, needs=("KP-502",), calls=_ANSWERED + _FAILING + _OTHERS, surveyed=True
+    "KP-407",
+    clause="4.5",
+    level=Level.SHOULD,
+    needs=("KP-102", "KP-202", "KP-502"),
+    calls=_ANSWERED + _FAILING + _OTHERS,
+    surveyed=True,
 )
 async def ids_of_a_turn_stay_out(subject: Subject) -> None:
     """Session, turn and trace ids do not come back in what a caller sees.
@@ -34,7 +38,7 @@ async def ids_of_a_turn_stay_out(subject: Subject) -> None:
     every caller; and for the session's id the messages of exceptions. The other two may stand there, so that an error
     is found in the logs.
     """
-    known = [exchange.request for exchange in answered(await subject.survey())][:_ANSWERED]
+    known = [exchange.request for exchange in (await subject.found())[:_ANSWERED]]
     ids = {name: canary(name, subject.settings.seed) for name in (_SESSION, "turn_id", "trace_id")}
     for request in known:
         exchange = await subject.retrieve(request.model_copy(deep=True), subject.context(**ids))

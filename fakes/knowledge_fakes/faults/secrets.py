@@ -232,3 +232,13 @@ def key_in_the_error_of_a_closed_client(sound: Any) -> Any:
             await settled(sound.close())
 
     return Changed(doing(sound, refuse), close=close)
+
+
+# While it is made.
+
+
+@fault("KP-606", fragment="a log record of 'tarnbrook.setup' at INFO", settings=_DECLARED)
+def key_logged_when_made(sound: Any) -> Any:
+    """The constructor logs its configuration once, key and all, and is quiet from then on."""
+    logging.getLogger("tarnbrook.setup").info("configured with %s", {"site": "handbook", "api_key": _key()})
+    return Changed(sound)

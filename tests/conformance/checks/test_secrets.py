@@ -1,7 +1,9 @@
 """The checks for clause 6.4: what they say where there is something to search for, and where there is not."""
 
 import asyncio
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,3 +153,43 @@ def test_what_comes_out_late_belongs_to_its_call() -> None:
     found = results(Late)["KP-607"]
     assert found.outcome is CheckOutcome.FAILED
     assert found.where == "close()"
+
+
+class Entered:
+    """Prints what it holds when it is entered, and only then."""
+
+    async def __aenter__(self) -> HandbookProvider:
+        sys.stdout.write(f"session with {VALUE}\n")
+        return HandbookProvider()
+
+    async def __aexit__(self, *_: object) -> None:
+        """It is the kit's to leave."""
+
+
+def test_a_context_manager_is_heard_when_it_is_entered() -> None:
+    """Whether that was for this check or for the first one."""
+    for instance in (False, True):
+        target = Target("tests:<made>", Entered() if instance else Entered, instance=instance)
+        run = Run(target, Settings(secrets=(NAME,)))
+        first = run.result(BY_ID["KP-604"])
+        found = run.result(BY_ID["KP-606"])
+        run.close()
+        assert first.outcome is CheckOutcome.PASSED
+        assert (found.outcome, found.where) == (CheckOutcome.FAILED, "making the provider")
+        assert found.saw == f"the value of {NAME}, as it is, in standard output"
+
+
+def test_a_module_is_heard_when_it_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider that lives for the whole run is made then."""
+    (tmp_path / "loud_when_imported.py").write_text(
+        "import os, warnings\n"
+        "from knowledge_fakes.handbook import HandbookProvider\n"
+        f"warnings.warn('made with ' + os.environ['{NAME}'])\n"
+        "provider = HandbookProvider()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    run = Run("loud_when_imported:provider", Settings(secrets=(NAME,)), in_process=True)
+    found = run.result(BY_ID["KP-606"])
+    run.close()
+    assert (found.outcome, found.where) == (CheckOutcome.FAILED, "importing its module")
+    assert found.saw == f"the value of {NAME}, as it is, in a warning"
