@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from knowledge_conformance.check import Blocked, Check, Hang, Inapplicable, Inconclusive, Level, Violation
+from knowledge_conformance.faults import LEFT_ALONE
 from knowledge_conformance.render import show_error
 from knowledge_conformance.results import EVIDENCE_MAX, TRANSCRIPT_SHOWN, CheckOutcome, CheckResult
 from knowledge_conformance.subject import ProviderRaisedError
@@ -103,7 +104,7 @@ def host_broken(check: Check, subject: Watched, *, saw: str, hint: str) -> Check
         check,
         subject,
         CheckOutcome.FAILED,
-        wanted="the provider to answer, or raise, and leave its caller's tasks and event loop alone",
+        wanted=f"{LEFT_ALONE}its caller's tasks and event loop alone",
         saw=saw,
         hint=hint,
         where=subject.shown,

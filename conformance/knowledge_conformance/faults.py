@@ -14,6 +14,8 @@ OUTPUT_MAX: Final = 1 << 20
 
 
 _CLOSING: Final = "2.2"
+LEFT_ALONE: Final = "the provider to answer, or raise, and leave "
+"""How what was wanted begins where a provider took away what all of its host's calls need."""
 
 
 class Fault(Enum):
@@ -80,11 +82,16 @@ def fault_result(check: Check, fault: ProcessFault, *, calls: int, last_call: st
         id=check.id,
         outcome=CheckOutcome.FAILED,
         calls=calls,
-        wanted="the provider to answer, or raise, and leave the host's process alone",
+        wanted=f"{LEFT_ALONE}the host's process alone",
         saw=fault.saw,
         hint=fault.hint,
         where=last_call or "before the check's first call",
     )
+
+
+def is_lost(result: CheckResult) -> bool:
+    """Whether a failed result says that the process, the loop or the task was lost that the check ran in."""
+    return (result.wanted or "").startswith(LEFT_ALONE)
 
 
 def closing_result(check: Check, result: CheckResult, lost: CheckResult | None) -> CheckResult:

@@ -8,13 +8,18 @@ import hashlib
 import re
 from typing import Final
 
+from knowledge_conformance.faults import is_lost
 from knowledge_conformance.redact import redact
 from knowledge_conformance.results import BROKEN, EVIDENCE_MAX, CheckOutcome, CheckResult
 from knowledge_conformance.settings import KnownFailure, Settings
 
 # What differs from run to run, from machine to machine, or from one generated input to the next, though the mistake is
 # the same: quoted texts, numbers, identifiers, places in memory.
-_QUOTED: Final = re.compile(r"b?'(?:[^'\\]|\\.)*'|b?\"(?:[^\"\\]|\\.)*\"")
+# An apostrophe inside a word opens no quotation; one that was cut ends with the text, and how long it was is said.
+_QUOTED: Final = re.compile(
+    r"(?<!\w)b?(?:'(?:[^'\\]|\\.)*(?:'(?!\w)|\\?\Z)|\"(?:[^\"\\]|\\.)*(?:\"(?!\w)|\\?\Z))(?:… \([\d,]+ characters\))?",
+    re.DOTALL,
+)
 _NUMBER: Final = re.compile(r"\b0x[0-9a-f]+\b|\b(?=[0-9a-f-]*\d)[0-9a-f-]{8,}\b|\d+", re.IGNORECASE)
 # The message of an exception often quotes the input; its type, and where it was raised, tell it from another.
 _RAISED: Final = re.compile(r"(raised [\w.]+): .*?( in [\w.<>]+, line \d+| instead)?$", re.DOTALL)
@@ -51,11 +56,27 @@ def judged(result: CheckResult, settings: Settings, today: datetime.date, source
     named = f'{source}: known-failures: "{result.id}"'
     if fails and entry.fingerprint not in (None, result.fingerprint):
         return _untrue(result, named, _differs(entry, result), "look at both; then mend the new one, or write it down")
+    if entry.fingerprint is None and (other := _no_finding(result)) is not None:
+        why = f"without a fingerprint it is about what the check finds, and this is {other}"
+        return _untrue(result, named, why, f'mend it, or accept this alone: fingerprint = "{result.fingerprint}"')
     if entry.expires is not None and entry.expires < today:
         return _untrue(
             result, named, f"it expired on {entry.expires}", "mend the failure, or decide until when it may stay"
         )
     return _accepted(result, entry) if fails else _without_failure(result, named)
+
+
+def _no_finding(result: CheckResult) -> str | None:
+    """What a broken check ended with instead of a finding of its own, in words; else None."""
+    if result.outcome is CheckOutcome.FAILED:
+        return "a provider that took its process or its loop along" if is_lost(result) else None
+    return _OTHERS.get(result.outcome)
+
+
+_OTHERS: Final = {
+    CheckOutcome.KIT_ERROR: "an error of the kit's own",
+    CheckOutcome.ERRORED: "an exception that the check did not ask about",
+}
 
 
 def _differs(entry: KnownFailure, result: CheckResult) -> str:

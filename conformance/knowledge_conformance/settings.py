@@ -125,7 +125,7 @@ class FilterExpectation(_Table):
 class KnownFailure(_Table):
     """A failure that is accepted for ``reason``; ``url`` says more, and it is accepted through the UTC day ``expires``.
 
-    ``fingerprint`` is the failure's own (``known.fingerprint``); without one any failure of the check is accepted.
+    ``fingerprint`` is the failure's own (``known.fingerprint``); without one any finding of the check is accepted.
     """
 
     reason: _Reason

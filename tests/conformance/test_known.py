@@ -12,6 +12,7 @@ from doors import FEW, SOUND, lines, run_pytest
 
 from knowledge_conformance import api, cli
 from knowledge_conformance.catalogue import BY_ID, CHECKS
+from knowledge_conformance.faults import LEFT_ALONE, Fault, ProcessFault, fault_result
 from knowledge_conformance.known import entry_line, fingerprint, is_known, judged
 from knowledge_conformance.known_file import UnwritableError, with_table, write_entries
 from knowledge_conformance.report import CheckReport, Report, make_report
@@ -57,6 +58,11 @@ def found(outcome: CheckOutcome = CheckOutcome.FAILED, saw: str | None = SAW, **
         ("id 5f0c9f9e-2f43-4f43-9d0e-000000000000", "id 11111111-2222-3333-4444-555555555555"),
         ("an  answer", "an answer"),
         ("x" * 600 + "1 a", "x" * 600 + "2 b"),
+        ("the provider's id 'one' is another's", "the provider's id 'other' is another's"),
+        ("the owner's query 'it is \\'quoted\\'' was lost", "the owner's query \"it's\" was lost"),
+        ("content 'ab'… (1,200 characters) was cut", "content 'x' was cut"),
+        ("y" * 589 + " 'one that is cut here", "y" * 589 + " 'another that is cut"),
+        ("y" * 589 + " 'a back\\\\slash", "y" * 589 + " '1234567\\'z"),
     ],
 )
 def test_the_same_failure_has_the_same_fingerprint(one: str, other: str) -> None:
@@ -74,11 +80,17 @@ def test_the_same_failure_has_the_same_fingerprint(one: str, other: str) -> None
         ("KP-304", "a score", "raised KeyError: x in acme.search, line 7"),
         ("KP-304", "a score", "raised ValueError: x in acme.other, line 7"),
         ("KP-304", None, None),
+        ("KP-304", "a score", "the provider's answer, and not the caller's"),
+        ("KP-304", "a score", "the provider's health, and not the caller's"),
     ],
 )
 def test_another_failure_has_another(other: tuple[str, str | None, str | None]) -> None:
     """Of the same check, too: by the rule, by what was seen, by the error's type and where it was raised."""
-    rest = [("KP-304", "a score", "nan"), ("KP-304", "a score", "raised ValueError: x in acme.search, line 8")]
+    rest = [
+        ("KP-304", "a score", "nan"),
+        ("KP-304", "a score", "raised ValueError: x in acme.search, line 8"),
+        ("KP-304", "a score", "the provider's title, and not the caller's"),
+    ]
     same = [each for each in rest if fingerprint(*each) == fingerprint(*other)]
     assert len(same) == (1 if "ValueError: x in acme.search" in (other[2] or "") else 0)
 
@@ -91,8 +103,9 @@ def test_a_fingerprint_is_the_same_on_each_machine() -> None:
 # What the settings say beside what came.
 
 
-@pytest.mark.parametrize("outcome", sorted(BROKEN))
-@pytest.mark.parametrize("mark", [None, MARK])
+@pytest.mark.parametrize(
+    ("outcome", "mark"), [(CheckOutcome.FAILED, None), *((outcome, MARK) for outcome in sorted(BROKEN))]
+)
 def test_failing_as_the_entry_says_is_known(outcome: CheckOutcome, mark: str | None) -> None:
     """With the reason; its evidence stays."""
     made = found(outcome, fingerprint=mark, expires=TODAY, url="https://acme.example/1")
@@ -121,6 +134,29 @@ def test_what_is_not_true_any_more_fails_the_run(
     made = found(outcome, **entry)
     assert made.outcome is expected
     assert (made.known or "").startswith(f'{FILE}: known-failures: "KP-304": {said}')
+
+
+LOST = fault_result(BY_ID["KP-304"], ProcessFault(Fault.DIED, 3), calls=1, last_call=None)
+STOPPED = result().model_copy(update={"wanted": f"{LEFT_ALONE}its caller's tasks and event loop alone"})
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (result(CheckOutcome.KIT_ERROR), "an error of the kit's own"),
+        (result(CheckOutcome.ERRORED), "an exception that the check did not ask about"),
+        (LOST, "a provider that took its process or its loop along"),
+        (STOPPED, "a provider that took its process or its loop along"),
+    ],
+)
+def test_an_entry_without_a_fingerprint_is_about_what_the_check_finds(ended: CheckResult, said: str) -> None:
+    """Anything else stays what it is, and shows the fingerprint by which that alone can be accepted."""
+    made = judged(ended, known(), TODAY, FILE)
+    assert made.outcome is ended.outcome
+    assert said in (made.known or "")
+    again = judged(ended, known(fingerprint=made.fingerprint), TODAY, FILE)
+    assert f'fingerprint = "{made.fingerprint}"' in (made.known or "")
+    assert again.outcome is CheckOutcome.KNOWN
 
 
 @pytest.mark.parametrize("outcome", [CheckOutcome.BLOCKED, CheckOutcome.INCONCLUSIVE])
