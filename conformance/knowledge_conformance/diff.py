@@ -96,12 +96,26 @@ def _label(was: CheckReport, now: CheckReport) -> tuple[str, bool] | None:
         # Another mistake under the same rule is news, which its outcome alone would hide.
         return ("failing differently", True) if _differently(was, now) else None
     if was.outcome is now.outcome:
-        return None
+        return _accepted_otherwise(was, now)
     if was.outcome in FAILING:
         return _no_longer_failing(now), False
     if now.outcome in _OPEN:
         return ("newly inconclusive", True) if was.outcome in _LIVE else ("changed", False)
     return _quietly(was, now)
+
+
+def _accepted_otherwise(was: CheckReport, now: CheckReport) -> tuple[str, bool] | None:
+    """How what does not fail a run changed, advice or a known failure, or None where it did not."""
+    if now.outcome not in (CheckOutcome.ADVISORY, CheckOutcome.KNOWN):
+        return None
+    if was.fingerprint != now.fingerprint:
+        return (
+            "advised differently" if now.outcome is CheckOutcome.ADVISORY else "known, and failing differently"
+        ), True
+    if was.known == now.known:
+        return None
+    # What somebody accepted is accepted no more, or for another reason or until another day.
+    return ("no longer known", True) if now.known is None else ("known otherwise", False)
 
 
 def _no_longer_failing(now: CheckReport) -> str:
@@ -137,7 +151,8 @@ def _said(pair: _Pair) -> str:
     if was.outcome is now.outcome is CheckOutcome.PASSED:
         return f"{now.id} {_looked(was)}, then {_looked(now)}"
     saw = f" Saw: {now.saw}" if now.saw and now.outcome is not CheckOutcome.PASSED else ""
-    return f"{now.id} {was.outcome}, then {now.outcome}: {now.title}{saw}"
+    known = f" Known: {was.known or 'not'}, then {now.known or 'not'}." if was.known != now.known else ""
+    return f"{now.id} {was.outcome}, then {now.outcome}: {now.title}{saw}{known}"
 
 
 def _looked(check: CheckReport) -> str:
@@ -160,9 +175,18 @@ def _came_and_went(old: Report, new: Report) -> Iterator[Change]:
 
 
 def _proofs(old: Report, new: Report) -> Iterator[Change]:
-    if old.proof is None or new.proof is None:
+    caught = [] if old.proof is None or old.proof.void is not None else old.proof.ended(Ending.CAUGHT)
+    if not caught:
         return
-    caught = {trial.fault for trial in old.proof.ended(Ending.CAUGHT)}
+    if new.proof is None or new.proof.void is not None:
+        now = "nothing was injected" if new.proof is None else f"it proves {new.proof.sentence}"
+        yield Change("proof lost", (f"{len(caught)} fault{_s(len(caught))} caught, then {now}",), worse=True)
+        return
+    names = {trial.fault for trial in caught}
     for ending in (Ending.MISSED, Ending.HIDDEN):
-        lost = tuple(f"{each.fault}: {each.reason}" for each in new.proof.ended(ending) if each.fault in caught)
+        lost = tuple(f"{each.fault}: {each.reason}" for each in new.proof.ended(ending) if each.fault in names)
         yield Change(f"faults no longer caught, now {ending}", lost, worse=True)
+    tried = {trial.fault for trial in new.proof.trials}
+    gone = tuple(f"{each.fault}: {each.check}" for each in caught if each.fault not in tried)
+    # As with checks: another kit may have other faults.
+    yield Change("faults no longer injected", gone, worse=(old.kit, old.requirements) == (new.kit, new.requirements))

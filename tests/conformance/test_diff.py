@@ -92,6 +92,52 @@ def test_a_fault_that_was_caught_once_is_missed_by_the_reader(ending: Ending) ->
     assert found == {f"faults no longer caught, now {ending}": True}
 
 
+PROVED = sample(proof=PROOF)
+VOID = PROOF.model_copy(update={"void": "KP-301 fails"})
+EMPTY = Proof(target=TARGET, trials=())
+
+
+@pytest.mark.parametrize("proof", [None, VOID])
+def test_a_proof_that_is_gone_is_missed(proof: Proof | None) -> None:
+    """A run that injects nothing, or whose provider died of it, proves nothing of what was proved before."""
+    new = sample(proof=proof)
+    assert told(PROVED, new) == {"proof lost": True}
+    assert told(new, PROVED) == {}
+    assert any("1 fault caught, then " in line for line in diff_lines(PROVED, new))
+
+
+def test_a_fault_that_is_not_tried_any_more_is_missed() -> None:
+    """Of another kit it may be gone."""
+    empty = sample(proof=EMPTY)
+    assert told(PROVED, empty) == {"faults no longer injected": True}
+    assert told(PROVED, empty.model_copy(update={"kit": "9.9"})) == {"faults no longer injected": False}
+    assert told(empty, PROVED) == {}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "was", "now", "label", "is_worse"),
+    [
+        (K, {"fingerprint": "0" * 12}, {"fingerprint": "1" * 12}, "known, and failing differently", True),
+        (A, {"fingerprint": "0" * 12}, {"fingerprint": "1" * 12}, "advised differently", True),
+        (K, {"known": "the vendor, accepted until 2027-03-01"}, {"known": "the vendor"}, "known otherwise", False),
+        (A, {"known": "the vendor"}, {}, "no longer known", True),
+        (A, {}, {"known": "the vendor"}, "known otherwise", False),
+    ],
+)
+def test_what_is_accepted_may_change(
+    outcome: CheckOutcome, was: dict[str, str], now: dict[str, str], label: str, is_worse: bool
+) -> None:
+    """Another mistake behind the same entry, and another entry over the same mistake."""
+    old, new = (sample({"KP-304": outcome}, **evidence) for evidence in (was, now))
+    assert told(old, new) == {label: is_worse}
+
+
+def test_both_entries_are_shown() -> None:
+    """The reason is what a reader has to judge."""
+    old, new = (sample({"KP-304": K}, known=text) for text in ("until March", "until June"))
+    assert any(line.endswith("Known: until March, then until June.") for line in diff_lines(old, new))
+
+
 def test_another_kind_is_refused() -> None:
     """They have no check in common."""
     host = sample().model_copy(update={"kind": "host"})
