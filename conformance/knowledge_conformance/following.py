@@ -9,7 +9,7 @@ from pathlib import Path
 
 from knowledge_conformance.kinds import kind_of
 from knowledge_conformance.known_file import UnwritableError, write_entries
-from knowledge_conformance.replay import Replay, TokenError, outcome_line, read_token
+from knowledge_conformance.replay import Replay, TokenError, bounded_lines, outcome_line, read_token
 from knowledge_conformance.report import Report
 from knowledge_conformance.repro import write_repros
 from knowledge_conformance.settings import Settings
@@ -38,7 +38,7 @@ def follow_up(
     write: bool,
 ) -> list[str]:
     """Do what was asked for, and say what was done, line by line; raises ``FollowUpError``."""
-    lines = [] if replay is None else list(_replayed(reports, replay))
+    lines = [] if replay is None else list(_replayed(reports, settings, replay))
     if emit is not None:
         try:
             lines += [f"  repro   {line}" for report in reports for line in write_repros(report, settings, emit)]
@@ -49,7 +49,8 @@ def follow_up(
     return lines
 
 
-def _replayed(reports: Sequence[Report], replay: Replay) -> Iterator[str]:
+def _replayed(reports: Sequence[Report], settings: Settings, replay: Replay) -> Iterator[str]:
+    yield from (f"  replay  {line}" for line in bounded_lines(replay, settings))
     for report in reports:
         for check in report.checks:
             if check.id == replay.check.id:

@@ -8,7 +8,9 @@ while it is, and holds JSON only.
 import json
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic import JsonValue, ValidationError
@@ -35,6 +37,15 @@ PAYLOAD_MAX: Final = 64_000
 _LEFT_OUT: Final = {"providers", "require", "known_failures", "replay"}
 # What may be long, and stands in the settings file as well.
 _LONG: Final = ("bases", "owners", "filters")
+# What costs its owner something: never more of it than the run allows that asks for a token.
+_COSTS: Final = MappingProxyType(
+    {
+        "max_calls": "--max-calls={}",
+        "timeout": "--provider-timeout={}",
+        "concurrency": "concurrency = {} in the settings",
+        "inject_network_faults": "--inject-network-faults",
+    }
+)
 _SETTLED: Final = frozenset({CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE, CheckOutcome.BLOCKED})
 
 
@@ -117,7 +128,10 @@ def read_token(text: str) -> Replay:
 
 
 def settings_of(replay: Replay, folder: Settings) -> Settings:
-    """The settings of the run that a token asks for; ``folder`` are those where it runs. Raises ``TokenError``."""
+    """The settings of the run that a token asks for; ``folder`` are those where it runs. Raises ``TokenError``.
+
+    Of calls, seconds, calls at once and network faults it gets no more than ``folder`` has: a token may be anybody's.
+    """
     base = folder if replay.over else Settings()
     # A known failure is what is wanted to be seen now.
     kept = {**base.model_dump(by_alias=True, exclude_unset=True), "providers": folder.providers, "known-failures": {}}
@@ -125,7 +139,23 @@ def settings_of(replay: Replay, folder: Settings) -> Settings:
         made = parse_settings({**kept, **replay.settings}, source="--replay")
     except SettingsError as error:
         raise TokenError(f"its settings are not this kit's: {error}") from None
-    return made.model_copy(update={"replay": replay.input})
+    bounded = {name: min(getattr(made, name), getattr(folder, name)) for name in _COSTS}
+    return made.model_copy(update={**bounded, "replay": replay.input})
+
+
+def bounded_lines(replay: Replay, settings: Settings) -> Iterator[str]:
+    """What a token asked for and did not get under ``settings``, those of the run, line by line, and how to give it."""
+    asked = {name.replace("_", "-"): name for name in _COSTS}
+    held = {name: value for name, value in replay.settings.items() if name in asked}
+    wanted = parse_settings(held, source="--replay")
+    for name, way in _COSTS.items():
+        more, allowed = getattr(wanted, name), getattr(settings, name)
+        if name.replace("_", "-") in held and more > allowed:
+            shown = [f"{value:g}" if type(value) is float else str(value).lower() for value in (more, allowed)]
+            yield (
+                f"the token asks for {name.replace('_', '-')} = {shown[0]}, and this run allows {shown[1]}: "
+                f"{way.format(shown[0])} allows it"
+            )
 
 
 def outcome_line(replay: Replay, result: CheckResult | CheckReport) -> str:

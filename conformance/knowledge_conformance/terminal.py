@@ -55,7 +55,9 @@ def failure_lines(result: CheckResult | CheckReport, target: str, settings: Sett
 def _again(target: str, check: Check, settings: Settings, token: str | None) -> str:
     kind = kind_of(check)
     if token is not None:
-        return f"pytest --{kind.name}={target} --replay={token}"
+        # A token alone switches no network faults on.
+        faults = " --inject-network-faults" if settings.inject_network_faults and kind is PROVIDER else ""
+        return f"pytest --{kind.name}={target} --replay={token}{faults}"
     options: dict[str, tuple[object, ...]] = {
         "--provider-profile": () if settings.profile is Profile.DEFAULT else (settings.profile,),
         "--provider-examples": _changed(settings, "examples"),

@@ -23,6 +23,7 @@ from knowledge_conformance.replay import (
     TOKEN_MAX,
     Replay,
     TokenError,
+    bounded_lines,
     outcome_line,
     read_token,
     settings_of,
@@ -30,7 +31,7 @@ from knowledge_conformance.replay import (
     with_token,
 )
 from knowledge_conformance.results import CheckOutcome, CheckResult
-from knowledge_conformance.settings import KnownFailure, OwnerExpectation, Settings
+from knowledge_conformance.settings import KnownFailure, OwnerExpectation, Settings, override
 from knowledge_conformance.strategies import requests
 from knowledge_provider import RetrievalRequest
 
@@ -72,6 +73,34 @@ def test_what_is_no_default_comes_back() -> None:
     )
     found = settings_of(asked, Settings(providers=("other:p",), timeout=9.0, absent=("bases",)))
     assert (found.model_dump(), asked.fingerprint, asked.over) == (wanted.model_dump(), MARK, False)
+
+
+def test_a_token_costs_no_more_than_a_run_of_ones_own() -> None:
+    """Whatever it asks for, and where it leaves a default that is more than the settings allow."""
+    dear = Settings(max_calls=100_000, timeout=600.0, concurrency=32, inject_network_faults=True, seed=7)
+    own = Settings(max_calls=50, timeout=2.0, concurrency=4)
+    for settings in (dear, Settings(seed=7)):
+        found = settings_of(read_token(written(TOP_K, settings)), own)
+        assert (found.max_calls, found.timeout, found.concurrency, found.inject_network_faults) == (50, 2.0, 4, False)
+        assert found.seed == 7
+
+
+def test_what_a_token_does_not_get_is_said_with_the_way_to_give_it() -> None:
+    """Each on a line; nothing where the run allows it, or where a command line gave it."""
+    asked = read_token(
+        written(TOP_K, Settings(max_calls=9000, timeout=12.5, concurrency=9, inject_network_faults=True))
+    )
+    assert list(bounded_lines(asked, settings_of(asked, Settings()))) == [
+        "the token asks for max-calls = 9000, and this run allows 600: --max-calls=9000 allows it",
+        "the token asks for timeout = 12.5, and this run allows 10: --provider-timeout=12.5 allows it",
+        "the token asks for concurrency = 9, and this run allows 8: concurrency = 9 in the settings allows it",
+        "the token asks for inject-network-faults = true, and this run allows false: --inject-network-faults allows it",
+    ]
+    given = override(
+        settings_of(asked, Settings(concurrency=9)), max_calls=9000, timeout=20.0, inject_network_faults=True
+    )
+    assert list(bounded_lines(asked, given)) == []
+    assert list(bounded_lines(read_token(written(TOP_K)), Settings(max_calls=1))) == []
 
 
 @given(requests())
@@ -311,6 +340,19 @@ def test_a_token_shows_the_failure_again(more: list[str], clumsy: tuple[Path, st
     assert [check["id"] for check in found["checks"]] == ["KP-303"]
     assert found["checks"][0]["replay"].split(".")[0] == "KP-303"
     assert "top_k=7" in found["checks"][0]["where"]
+
+
+def test_a_token_that_is_bounded_says_so(clumsy: tuple[Path, str]) -> None:
+    """Before what came of it; an option beside it allows what it asks for."""
+    folder, _ = clumsy
+    dear = written(DRAWS, Settings(inject_network_faults=True), input={"request": {"query": "q", "top_k": 7}})
+    said = "replay  the token asks for inject-network-faults = true, and this run allows false"
+    shown = run_pytest(folder, "--provider=clumsy:Clumsy", f"--replay={dear}").stdout
+    assert said in shown
+    assert "KP-303 fails again" in shown
+    assert (
+        said not in run_pytest(folder, "--provider=clumsy:Clumsy", f"--replay={dear}", "--inject-network-faults").stdout
+    )
 
 
 def test_a_mended_provider_does_not_reproduce(clumsy: tuple[Path, str]) -> None:
