@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from knowledge_conformance.kinds import kind_of
+from knowledge_conformance.kinds import PROVIDER, kind_of
 from knowledge_conformance.known_file import UnwritableError, write_entries
 from knowledge_conformance.replay import Replay, TokenError, bounded_lines, outcome_line, read_token
 from knowledge_conformance.report import Report
 from knowledge_conformance.repro import write_repros
 from knowledge_conformance.settings import Settings
+from knowledge_conformance.target import TargetError
 
 
 class FollowUpError(Exception):
@@ -26,6 +27,16 @@ def replaying(text: str, kinds: Collection[str]) -> Replay:
     if kind not in kinds:
         raise TokenError(f"{replay.check.id} is a check of a {kind}, and this run has none; name one")
     return replay
+
+
+def refuse_unprovable(kinds: Collection[str]) -> None:
+    """Raise ``TargetError`` where ``--prove``, in a run on targets of ``kinds``, would have nothing to do."""
+    if PROVIDER.name not in kinds:
+        raise TargetError(
+            f"--prove: its faults are put into a provider, and this run has only a {' and a '.join(sorted(kinds))}: "
+            "name the provider that they are to be put into (pytest --provider=MODULE:OBJ, knowledge-kit run "
+            "MODULE:OBJ), or leave --prove out"
+        )
 
 
 def follow_up(

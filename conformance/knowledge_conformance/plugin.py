@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from knowledge_conformance.check import Check
-from knowledge_conformance.following import FollowUpError, follow_up, replaying
+from knowledge_conformance.following import FollowUpError, follow_up, refuse_unprovable, replaying
 from knowledge_conformance.items import Aim, CheckItem, TargetCollector
 from knowledge_conformance.kinds import KINDS, PROVIDER
 from knowledge_conformance.known import utc_day
@@ -46,6 +46,8 @@ class Door:
             self.aims: tuple[Aim, ...] = tuple(dict.fromkeys(named))
             given = config.getoption("replay")
             self._replay = None if given is None else replaying(given, {aim.kind for aim in self.aims})
+            if config.getoption("prove"):
+                refuse_unprovable({aim.kind for aim in self.aims})
             self.settings: Settings = self._settings()
         except (SettingsError, TargetError, TokenError) as error:
             raise pytest.UsageError(str(error)) from None

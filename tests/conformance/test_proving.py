@@ -91,6 +91,28 @@ def test_a_provider_that_hides_a_fault_from_its_check_fails_the_run(tmp_path: Pa
     assert "pytest --provider=masked:provider+key_is_a_title provider::KP-104" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--host=knowledge_provider:KnowledgeHost"], "only a host: name the provider"),
+        (
+            ["--host=knowledge_provider:KnowledgeHost", "--composite=knowledge_provider:CompositeProvider"],
+            "only a composite and a host: name the provider",
+        ),
+    ],
+)
+def test_without_a_provider_there_is_nothing_to_prove(
+    given: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By either door a mistake of the command line, and no run that looks as if something had been proved."""
+    done = run_pytest(tmp_path, *given, "--prove")
+    assert done.returncode == 4
+    assert said in done.stdout
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["run", *given, "--prove"]) == 4
+    assert said in capsys.readouterr().err
+
+
 def test_the_script_proves_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
