@@ -1,6 +1,7 @@
 """The handbook behind other faces, for ``conformant``; knows the handbook and the contract, no kit and no fault."""
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from knowledge_provider import (
     RetrievalContext,
     RetrievalRequest,
 )
+from knowledge_provider.errors import KnowledgeFiltersUnsupportedError
 from knowledge_provider.protocol import Response
 
 _KNOWN: Final = ("filters", "scores", "citations")
@@ -146,3 +148,29 @@ class Minimal:
         context.signal.raise_if_cancelled()
         refuse_all_filters(request)
         return [{"id": found["id"], "content": found["content"]} for found in self._handbook.search(request)]
+
+
+class Bounds(Reshaped):
+    """Filters on ``revision`` and ``max_revision`` are bounds, at least and at most; the others are equality."""
+
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Response:
+        least, most = (_bound(request, name, missing) for name, missing in _REVISIONS.items())
+        rest = {name: value for name, value in request.filters.items() if name not in _REVISIONS}
+        # Clause 3.5: what the bounds leave out is no place lost, so they come before the cut.
+        whole = request.model_copy(update={"filters": rest, "top_k": _EVERYTHING})
+        answer = await self._handbook.retrieve(whole, context)
+        return [each for each in answer["results"] if least <= each["metadata"]["revision"] <= most][: request.top_k]
+
+
+_REVISIONS: Final[Mapping[str, float]] = {"revision": -math.inf, "max_revision": math.inf}
+_EVERYTHING: Final = 1000
+
+
+def _bound(request: RetrievalRequest, name: str, missing: float) -> float:
+    value = request.filters.get(name, missing)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise KnowledgeFiltersUnsupportedError(
+            f"Wanted a number as the bound {name}, and something else came. Nothing was searched, since leaving it out "
+            f'would answer more than was asked for. Ask with a filter such as {{"{name}": 7}}.'
+        )
+    return value

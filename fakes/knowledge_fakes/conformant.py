@@ -7,11 +7,12 @@ every clause of sections 1 to 7 that applies holds.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
 from knowledge_fakes._variants import (
+    Bounds,
     Minimal,
     Models,
     Reshaped,
@@ -98,6 +99,11 @@ def strict_bases() -> KnowledgeProvider:
     return StrictBases("strict-bases")
 
 
+def range_filters() -> KnowledgeProvider:
+    """A filter on a number is a bound, below or above, and not equality."""
+    return Bounds("range-filters")
+
+
 def slow_cancellable() -> KnowledgeProvider:
     """Each call waits 50 ms and can be cancelled meanwhile."""
     return Slow("slow-cancellable")
@@ -146,22 +152,37 @@ _QUERIES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+_SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "range_filters": {
+        "filters": (
+            {"query": "release policy", "filter": {"revision": 7}, "selects": ("release-handbook#approvals",)},
+            {"query": "sick leave", "filter": {"revision": 9}, "selects": ("holidays#sick-leave",)},
+            {"query": "release policy", "filter": {"max_revision": 7}, "selects": ("release-handbook#approvals",)},
+            {"query": "support hours", "filter": {"max_revision": 3}, "selects": ("support-hours#hours",)},
+        )
+    }
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Conformant:
     """A provider that keeps the contract: ``case`` says in one line what it is a case of.
 
-    Each of ``queries`` returns something, and no two the same.
+    Each of ``queries`` returns something, and no two the same. ``settings`` are those, by Python name, without which a
+    run does not look at what it is a case of.
     """
 
     name: str
     target: str
     case: str
     queries: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def _conformant(factory: Callable[[], object]) -> Conformant:
     name = factory.__name__
-    return Conformant(name, f"{__name__}:{name}", factory.__doc__ or "", _QUERIES.get(name, _ENGLISH))
+    settings = MappingProxyType(dict(_SETTINGS.get(name, {})))
+    return Conformant(name, f"{__name__}:{name}", factory.__doc__ or "", _QUERIES.get(name, _ENGLISH), settings)
 
 
 _FACTORIES: Final[tuple[Callable[[], object], ...]] = (
@@ -177,6 +198,7 @@ _FACTORIES: Final[tuple[Callable[[], object], ...]] = (
     plain_lists,
     models,
     strict_bases,
+    range_filters,
     slow_cancellable,
     socket_io,
     threaded,

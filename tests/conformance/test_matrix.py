@@ -128,7 +128,7 @@ def not_held(report: Report) -> dict[str, list[str]]:
 @each_provider
 def test_a_conformant_provider_trips_nothing(case: Conformant) -> None:
     """Every check passes or does not apply, without a piece of advice."""
-    report = Run(load(case.target), Settings(queries=case.queries)).all()
+    report = Run(load(case.target), Settings(queries=case.queries, **case.settings)).all()
     assert not not_held(report)
     assert len(report.checks) == len(CHECKS)
     assert report.verdict is Verdict.CONFORMANT

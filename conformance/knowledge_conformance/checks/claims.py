@@ -13,6 +13,7 @@ from knowledge_conformance.checks.filtering import NO_SUCH_VALUE, ask_filtered, 
 from knowledge_conformance.checks.identity import claims
 from knowledge_conformance.exchange import Exchange, source_of
 from knowledge_conformance.plain import is_exactly
+from knowledge_conformance.ranges import beyond
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import answered
@@ -43,7 +44,9 @@ def _fields_of(exchange: Exchange) -> Iterator[_Field]:
     shown = [metadata_of(entry) for _, entry in exchange.entries]
     for name, value in shown[0].items() if shown else ():
         tells = any(contradicts(other.get(name), value) for other in shown[1:])
-        if tells and is_exactly(value, str) and 0 < len(value) <= _VALUE_MAX and not has_surrogate(name + value):
+        # A filter on a date may be a bound.
+        telling = tells and is_exactly(value, str) and 0 < len(value) <= _VALUE_MAX and beyond(value) is None
+        if telling and not has_surrogate(name + value):
             yield _Field(exchange.request.query, name, value)
 
 

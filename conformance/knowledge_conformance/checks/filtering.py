@@ -1,8 +1,8 @@
 """Clause 3.5: filters hold where they are claimed, else they are refused. Knows flat filters; no filter language."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive, Level, Violation, check
 from knowledge_conformance.checks.identity import claims
@@ -10,6 +10,7 @@ from knowledge_conformance.checks.requests import require_decided
 from knowledge_conformance.exchange import Exchange, as_dict, place
 from knowledge_conformance.ownership import ids_of
 from knowledge_conformance.plain import copied, is_exactly
+from knowledge_conformance.ranges import Ends, beyond
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import FilterExpectation, Settings
 from knowledge_conformance.subject import Subject
@@ -19,7 +20,6 @@ FILTERS_MAX: Final = 4
 """How many of the filters that the settings name are asked."""
 NO_SUCH_VALUE: Final = "conformance-kit-no-such-value"
 """What no field of any document equals."""
-_NO_SUCH_NUMBER: Final = 987_654_321
 _IMPOSSIBLE_MAX: Final = 3
 _UNSUPPORTED: Final = "knowledge_filters_unsupported"
 _SET: Final = (
@@ -58,7 +58,7 @@ def _is_flat(wanted: object) -> bool:
 
 def _calls(settings: Settings) -> int:
     filters = min(len(settings.filters), FILTERS_MAX)
-    return filters and 2 + filters * (1 + _IMPOSSIBLE_MAX)
+    return filters and 2 + filters * (1 + 2 * _IMPOSSIBLE_MAX)
 
 
 # Clause 3.5
@@ -75,7 +75,9 @@ async def filters_hold(subject: Subject) -> None:
     """With capabilities.filters, every result satisfies the filters.
 
     A filter that is dropped answers more than was asked for, and nobody sees it. Each filter of the settings selects
-    what they say; where a result shows the field, with the value; and with a value that no document has, nothing.
+    what they say; where a result shows the field, with the value; and with a value that no document has, nothing. A
+    number or a date may be a bound: it is asked for below and above all that documents have, of which one gives nothing
+    with a bound, and both with equality.
     """
     named = _named(subject.settings)
     if not await claims(subject, "filters"):
@@ -83,23 +85,46 @@ async def filters_hold(subject: Subject) -> None:
             "the settings name filters, and capabilities.filters is not claimed",
             hint="claim it where filters are honoured, or take [[filters]] out of the settings",
         )
+    answers: list[Exchange] = []
     for each in named:
         exchange = await ask_filtered(subject, each.query, each.filter)
+        answers.append(exchange)
         _refuse_refusal(exchange)
-        _refuse_others(exchange, each, named)
+        _refuse_others(exchange, each, named, {})
         _require_selected(exchange, each)
         subject.observe()
-    nowhere: list[Exchange] = []
-    for query, filters in _impossible(named):
-        exchange = await ask_filtered(subject, query, filters)
-        nowhere.append(exchange)
-        if exchange.count:
-            raise Violation(
-                wanted="nothing for a value that no document has", saw=exchange.size, hint=_HONOUR, where=str(exchange)
-            )
-        subject.observe(exchange.error is None)
-    require_decided(nowhere, "for a value that no document has")
+    ends = await _ends(subject, named)
+    for exchange, each in zip(answers, named, strict=True):
+        _refuse_others(exchange, each, named, ends)
     await _require_served(subject, named[0])
+
+
+async def _ends(subject: Subject, named: tuple[FilterExpectation, ...]) -> dict[str, Ends]:
+    """What filters on ordered fields select beyond all documents; raises ``Violation`` for one that is dropped."""
+    nowhere: list[Exchange] = []
+    ends: dict[str, Ends] = {}
+    for probe in _impossible(named):
+        asked = [await ask_filtered(subject, probe.query, {**probe.filter, probe.name: each}) for each in probe.values]
+        nowhere += asked
+        _refuse_dropped(asked)
+        subject.observe(sum(exchange.error is None for exchange in asked))
+        if len(asked) > 1:
+            # What was refused may be a bound that is checked.
+            below, above = (exchange.error is not None or exchange.count > 0 for exchange in asked)
+            ends[probe.name] = ends.get(probe.name, Ends()).joined(Ends(below, above))
+    require_decided(nowhere, "for a value that no document has")
+    return ends
+
+
+def _refuse_dropped(asked: Sequence[Exchange]) -> None:
+    if all(exchange.count for exchange in asked):
+        at_one_end = ", and as many or more at the other end, where a bound gives nothing" if len(asked) > 1 else ""
+        raise Violation(
+            wanted="nothing for a value that no document has",
+            saw=f"{min(asked, key=lambda each: each.count).size}{at_one_end}",
+            hint=_HONOUR,
+            where=str(asked[-1]),
+        )
 
 
 async def _require_served(subject: Subject, each: FilterExpectation) -> None:
@@ -127,14 +152,16 @@ def _refuse_refusal(exchange: Exchange) -> None:
         )
 
 
-def _refuse_others(exchange: Exchange, asked: FilterExpectation, named: tuple[FilterExpectation, ...]) -> None:
+def _refuse_others(
+    exchange: Exchange, asked: FilterExpectation, named: tuple[FilterExpectation, ...], ends: Mapping[str, Ends]
+) -> None:
     for at, entry in exchange.entries:
         for name, held in metadata_of(entry).items():
             wanted = asked.filter.get(name)
-            if _is_flat(wanted) and contradicts(held, wanted):
+            if _is_flat(wanted) and _refutes(held, wanted, ends.get(name)):
                 where = place(exchange, f"results[{at}].metadata[{show(name, limit=40)}]")
                 raise Violation(wanted=show(wanted), saw=show(held), hint=_HONOUR, where=where)
-    others = {key for other in named if _excludes(other.filter, asked.filter) for key in other.selects}
+    others = {key for other in named if _excludes(other.filter, asked.filter, ends) for key in other.selects}
     found = [name for name in ids_of(exchange) if name in others.difference(asked.selects)]
     if found:
         raise Violation(
@@ -145,11 +172,18 @@ def _refuse_others(exchange: Exchange, asked: FilterExpectation, named: tuple[Fi
         )
 
 
-def _excludes(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
-    """Whether both ask for another value of the same single field."""
-    return (
-        one.keys() == two.keys() and len(one) == 1 and all(map(_is_flat, (*one.values(), *two.values()))) and one != two
-    )
+def _refutes(held: object, wanted: object, ends: Ends | None) -> bool:
+    if beyond(wanted) is None:
+        return contradicts(held, wanted)
+    # An ordered field of which nothing was tried may be a bound.
+    return ends is not None and ends.refutes(held, wanted)
+
+
+def _excludes(one: Mapping[str, Any], two: Mapping[str, Any], ends: Mapping[str, Ends]) -> bool:
+    """Whether both ask for another value of the same single field, which a document has one of."""
+    values = (*one.values(), *two.values())
+    single = one.keys() == two.keys() and len(one) == 1 and all(map(_is_flat, values)) and one != two
+    return single and (all(beyond(value) is None for value in values) or ends.get(next(iter(one))) == Ends())
 
 
 def _require_selected(exchange: Exchange, each: FilterExpectation) -> None:
@@ -162,19 +196,27 @@ def _require_selected(exchange: Exchange, each: FilterExpectation) -> None:
         )
 
 
-def _impossible(named: tuple[FilterExpectation, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+class _Probe(NamedTuple):
+    """A filter of the settings whose field ``name`` is asked for values that no document has."""
+
+    query: str
+    filter: Mapping[str, Any]
+    name: str
+    values: tuple[Any, ...]
+
+
+def _impossible(named: tuple[FilterExpectation, ...]) -> Iterator[_Probe]:
     """Each filter with one field after the other asked for what no document has, or with a field more that is."""
     values = {name: _no_such(value) for each in named for name, value in each.filter.items() if _no_such(value)}
     for each in named:
         own = sorted(values, key=lambda name: (name not in each.filter, name))
-        yield from ((each.query, {**each.filter, name: values[name]}) for name in islice(own, _IMPOSSIBLE_MAX))
+        for name in islice(own, _IMPOSSIBLE_MAX):
+            yield _Probe(each.query, each.filter, name, values[name])
 
 
-def _no_such(value: object) -> object:
+def _no_such(value: object) -> tuple[Any, ...]:
     # A boolean has no third value, and what an operator makes of one is not known.
-    if is_exactly(value, str):
-        return NO_SUCH_VALUE
-    return _NO_SUCH_NUMBER if is_exactly(value, int, float) else None
+    return beyond(value) or ((NO_SUCH_VALUE,) if is_exactly(value, str) else ())
 
 
 # Clause 3.5

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from knowledge_fakes.faults._changing import Asked, Changed, ask, asking, claiming, described, rows_of
+from knowledge_fakes.faults._changing import Asked, Changed, ask, asking, claiming, described, put_rows, rows_of
 from knowledge_fakes.faults._expected import BASES, FILTERS
 from knowledge_fakes.faults._fault import fault
 from knowledge_provider import RetrievalContext, RetrievalRequest
@@ -138,6 +138,45 @@ def first_filter_alone(sound: Any) -> Any:
 def filtered_to_nothing_is_unfiltered(sound: Any) -> Any:
     """Where no document satisfies the filters, they are left out."""
     return _again(sound, "filters")
+
+
+_REVISIONS: Final = {
+    "filters": (
+        {"query": "release policy", "filter": {"revision": 7}, "selects": ("release-handbook#approvals",)},
+        {
+            "query": "release policy",
+            "filter": {"department": "engineering"},
+            "selects": ("release-handbook#approvals",),
+        },
+    )
+}
+
+
+@fault("KP-312", fragment="at the other end", settings=_REVISIONS)
+def number_filters_are_dropped(sound: Any) -> Any:
+    """Only texts are translated into the back end's filter, and a number is left out."""
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        texts = {name: value for name, value in request.filters.items() if isinstance(value, str)}
+        return request.model_copy(update={"filters": texts}), context
+
+    return asking(sound, change)
+
+
+@fault("KP-312", fragment="'revision'", settings=_REVISIONS)
+def bound_that_is_off(sound: Any) -> Any:
+    """A filter on a number is a lower bound, and it is off by some: what is a little below comes, too."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        least = request.filters.get("revision")
+        if not isinstance(least, int):
+            return await ask(sound, request, context)
+        rest = {name: value for name, value in request.filters.items() if name != "revision"}
+        answer = await ask(sound, request.model_copy(update={"filters": rest}), context)
+        rows = rows_of(answer)
+        return put_rows(answer, [row for row in rows if row["metadata"]["revision"] >= least - 4])
+
+    return Changed(sound, retrieve=retrieve)
 
 
 @fault("KP-312", fragment="KnowledgeFiltersUnsupportedError", settings=FILTERS)

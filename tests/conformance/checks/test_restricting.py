@@ -250,6 +250,55 @@ def test_a_filter_language_is_asked_as_it_is() -> None:
     assert result("KP-312", {"filters": [expected]}, Ranges()).outcome is CheckOutcome.PASSED
 
 
+def since(key: str, *, at_least: bool, refuses: bool = False) -> Any:
+    """A handbook whose passages have a day, and a filter ``key`` that is a bound of it."""
+    days = {"release-handbook": "2026-03-01", "incident-response": "2026-05-01"}
+
+    class Dated(HandbookProvider):
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            bound = request.filters.get(key)
+            if refuses and bound is not None and not bound.startswith("20"):
+                raise ValueError("that is no day of ours")
+            rest = {name: value for name, value in request.filters.items() if name != key}
+            answer = await super().retrieve(request.model_copy(update={"filters": rest}), context)
+            rows = [
+                {**row, "metadata": {"day": days.get(row["source"]["id"], "2026-01-01")}} for row in answer["results"]
+            ]
+            kept = (row for row in rows if bound is None or (row["metadata"]["day"] >= bound) == at_least)
+            return list(kept)
+
+    return Dated()
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+@pytest.mark.parametrize("key", ["day", "bound"])
+def test_a_bound_on_a_day_is_no_false_alarm(key: str, refuses: bool) -> None:
+    """Whether it has the name of what results show or not, and whether what is no day of theirs is refused."""
+    filters = [
+        {"query": "release policy", "filter": {key: "2026-03-01"}, "selects": ["release-handbook#approvals"]},
+        {"query": "release policy", "filter": {key: "2026-02-01"}, "selects": ["release-handbook#approvals"]},
+    ]
+    found = result("KP-312", {"filters": filters}, since(key, at_least=True, refuses=refuses))
+    # Where each value beyond was refused, nothing is known of what a bound keeps out.
+    assert found.outcome is (INCONCLUSIVE if refuses else CheckOutcome.PASSED), found
+
+
+class Dropping(HandbookProvider):
+    """Claims filters, and drops them."""
+
+    async def retrieve(self, request: Any, context: Any) -> Any:
+        return await super().retrieve(request.model_copy(update={"filters": {}}), context)
+
+
+def test_an_answer_beyond_both_ends_is_no_bound() -> None:
+    """A filter that is dropped is told by that, though no result shows the field."""
+    filters = [{"query": "release policy", "filter": {"min_revision": 7}, "selects": ["release-handbook#approvals"]}]
+    found = result("KP-312", {"filters": filters}, Dropping())
+    assert found.outcome is CheckOutcome.FAILED
+    assert found.wanted == "nothing for a value that no document has"
+    assert str(found.saw).endswith("at the other end, where a bound gives nothing")
+
+
 @pytest.mark.parametrize(
     ("held", "wanted", "expected"),
     [
