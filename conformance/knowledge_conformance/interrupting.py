@@ -19,7 +19,7 @@ from knowledge_provider import RetrievalRequest
 
 BEFORE: Final = 2
 """The calls that are made before one is cancelled: a warm-up, and one whose awaits are counted."""
-_POINTS_MAX: Final = 8
+_POINTS_MAX: Final = 12
 _POINTS_THOROUGH: Final = 64
 LEFT_SECONDS: Final = 0.1
 """How long a task may be left after a cancelled call has ended (clause 7.2)."""
@@ -102,7 +102,7 @@ class Interrupting:
         # Long enough that what a finished call leaves for a moment is not taken for what is kept.
         self._known = await self._settled(0, _RESTING_SECONDS)
         self._resting = len(self._known)
-        return points(call.stepped.points, points_max(self._subject.settings))
+        return points(call.stepped.places, points_max(self._subject.settings))
 
     async def cut(self, at: int, again: Cut | None = None) -> Cut | None:
         """What came of a call that is cancelled at one await, or None when it ended before that one.

@@ -1,24 +1,43 @@
 """``Stepped``: an awaitable whose suspensions are counted, and one of them acted on; knows no provider and no check."""
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from types import CoroutineType
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from knowledge_conformance.blame import Stack, stack_of_awaitable
 
+_PLACES_MAX: Final = 256
+"""Of how many suspensions it is kept where the call stood: to look costs more than the suspension."""
 
-def points(count: int, most: int) -> list[int]:
-    """At most ``most`` of the numbers 1 to ``count``, the first and the last among them, spread evenly."""
-    if count <= most:
-        return list(range(1, count + 1))
-    return [1 + at * (count - 1) // (most - 1) for at in range(most)]
+
+def points(places: Sequence[Stack], most: int) -> list[int]:
+    """At most ``most`` of the numbers of suspensions, from 1; ``places`` says where the call stood at each.
+
+    The first and the last are among them. Then come those at which a call first stands somewhere and those at which it
+    stands there last, since a loop may wait at one place most of the time; and then others, all spread evenly.
+    """
+    numbers = list(range(1, len(places) + 1))
+    first = {place: number for number, place in reversed(list(zip(numbers, places, strict=True)))}
+    last = dict(zip(places, numbers, strict=True))
+    chosen: set[int] = set()
+    for group in ({1, len(places)} if places else set[int](), {*first.values()}, {*last.values()}, {*numbers}):
+        chosen |= {*_spread(sorted(group - chosen), most - len(chosen))}
+    return sorted(chosen)
+
+
+def _spread(numbers: Sequence[int], room: int) -> list[int]:
+    """At most ``room`` of them, each from the middle of an equal share."""
+    if len(numbers) <= room:
+        return list(numbers)
+    return [numbers[(2 * at + 1) * len(numbers) // (2 * room)] for at in range(room)]
 
 
 class Stepped:
     """Awaits what it is given, and counts how often that suspends the task; in between it is not in the way.
 
     At suspension number ``at``, counted from 1, ``reached`` is called, in the task and before it gives way. ``points``
-    is how many suspensions there were so far, ``held`` where the call stood at number ``at``.
+    is how many suspensions there were so far, ``held`` where the call stood at number ``at``, and ``places`` where it
+    stood at each, as far as that is looked at, where there is no such number.
     """
 
     def __init__(self, awaited: Awaitable[Any], at: int = 0, reached: Callable[[], object] = lambda: None) -> None:
@@ -27,6 +46,7 @@ class Stepped:
         self._at = at
         self._reached = reached
         self.points: int = 0
+        self.places: list[Stack] = []
         self.held: Stack = ()
 
     @property
@@ -65,6 +85,8 @@ class Stepped:
 
     def _suspended(self, yielded: Any) -> Any:
         self.points += 1
+        if not self._at:
+            self.places.append(self.where if self.points <= _PLACES_MAX else ())
         if self.points == self._at:
             self.held = self.where
             self._reached()

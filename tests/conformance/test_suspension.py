@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from knowledge_conformance.blame import Place, Stack
 from knowledge_conformance.suspension import Stepped, points
 
 
@@ -121,7 +122,45 @@ def test_it_is_closed_with_what_it_awaits() -> None:
     assert ended == [True]
 
 
-@pytest.mark.parametrize(("count", "expected"), [(0, []), (1, [1]), (4, [1, 2, 3, 4]), (9, [1, 3, 6, 9])])
+def at(*lines: int) -> list[Stack]:
+    """Where a call stands at each suspension, by lines of one function."""
+    return [(Place("m", "f", line),) for line in lines]
+
+
+@pytest.mark.parametrize(("count", "expected"), [(0, []), (1, [1]), (4, [1, 2, 3, 4]), (9, [1, 3, 7, 9])])
 def test_the_points_are_spread_evenly(count: int, expected: list[int]) -> None:
     """The first and the last are among them."""
-    assert points(count, 4) == expected
+    assert points(at(*range(count)), 4) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "most", "expected"),
+    [
+        ([1] * 30 + [2] + [3] * 30, 4, [1, 31, 32, 61]),
+        ([1] * 30 + [2] + [3] * 30, 5, [1, 30, 31, 32, 61]),
+        ([1] * 30 + [2] + [3] * 30, 6, [1, 30, 31, 32, 33, 61]),
+        ([1] * 9, 3, [1, 5, 9]),
+        ([1, 2] * 10, 3, [1, 2, 20]),
+        ([1] * 9, 1, [9]),
+        ([1] * 9, 0, []),
+    ],
+)
+def test_another_place_goes_before_another_turn_of_a_loop(lines: list[int], most: int, expected: list[int]) -> None:
+    """Where it comes to first, then where it is last, then some between."""
+    assert points(at(*lines), most) == expected
+
+
+def test_where_a_call_stands_is_kept_while_its_awaits_are_counted() -> None:
+    """For as many of them as there may be places; a call that is acted on needs none."""
+
+    async def polls() -> str:
+        for _ in range(300):
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return "done"
+
+    counted, _ = run(polls)
+    assert len(counted.places) == counted.points == 301
+    assert len({*counted.places}) == 2
+    assert counted.places[-1] == ()
+    assert run(polls, 301)[0].places == []

@@ -60,8 +60,9 @@ async def cancellation_comes_out(subject: Subject) -> None:
 async def nothing_is_left_of_a_cancelled_call(subject: Subject) -> None:
     """Cancelled at any of its awaits, a call ends with the cancellation and leaves no task behind.
 
-    The awaits of a call are counted, and further calls are cancelled at one each. A task that nobody waits for holds a
-    connection, spends money, and fails where nobody sees it. What a provider starts once and keeps does not count.
+    The awaits of a call are counted, and further calls are cancelled at one each: of many at the first and the last,
+    at those where the call comes to another place in the code, and at some between. A task that nobody waits for holds
+    a connection, spends money, and fails where nobody sees it. What a provider starts once and keeps does not count.
     """
     with interrupting(subject) as calls:
         async for at in calls.awaits():

@@ -14,6 +14,8 @@ from knowledge_provider import RetrievalContext, RetrievalRequest
 _SOON: Final = {"timeout": 0.5}
 # Longer than a task may be left after a cancelled call, and shorter than one may be after close().
 _LEFT: Final = 0.3
+# More awaits than a call is cancelled at.
+_POLLS: Final = 30
 
 
 @fault("KP-702", fragment="an answer: []; it was cancelled in knowledge_fakes.faults.cancelling.retrieve")
@@ -27,6 +29,48 @@ def deaf_at_the_second_await(sound: Any) -> Any:
         except asyncio.CancelledError:
             return []
         return await ask(sound, request, context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-702", fragment="an answer: []; it was cancelled in knowledge_fakes.faults.cancelling.retrieve")
+def deaf_after_many_awaits(sound: Any) -> Any:
+    """A call polls for its answer many times, and once, between two long loops, it takes a cancellation for the end."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        for _ in range(_POLLS):
+            await asyncio.sleep(0)
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            return []
+        for _ in range(_POLLS):
+            await asyncio.sleep(0)
+        return await ask(sound, request, context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-709", fragment="raised ConnectionError")
+def broken_by_a_late_cancellation(sound: Any) -> Any:
+    """An answer is read in many pieces, and only where the last one is checked a cancellation breaks the connection."""
+    state = {"broken": False}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        if state["broken"]:
+            raise ConnectionError("an answer to another request is still to be read")
+        for _ in range(_POLLS):
+            await asyncio.sleep(0)
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            state["broken"] = True
+            raise
+        answer = await ask(sound, request, context)
+        for _ in range(_POLLS):
+            await asyncio.sleep(0)
+        return answer
 
     return Changed(sound, retrieve=retrieve)
 
