@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from knowledge_conformance.settings import Settings as Settings
     from knowledge_conformance.suite import CompositeConformance as CompositeConformance
     from knowledge_conformance.suite import HostConformance as HostConformance
+    from knowledge_conformance.suite import MergingConformance as MergingConformance
     from knowledge_conformance.suite import ProviderConformance as ProviderConformance
+    from knowledge_conformance.suite import SourceConformance as SourceConformance
 
 _HOMES = {
     "CompositeConformance": "suite",
     "HostConformance": "suite",
+    "MergingConformance": "suite",
     "ProviderConformance": "suite",
     "Report": "report",
     "Settings": "settings",
+    "SourceConformance": "suite",
     "assert_conforms": "api",
     "run": "api",
 }
@@ -28,9 +32,11 @@ _HOMES = {
 __all__ = [
     "CompositeConformance",
     "HostConformance",
+    "MergingConformance",
     "ProviderConformance",
     "Report",
     "Settings",
+    "SourceConformance",
     "assert_conforms",
     "run",
 ]
@@ -52,6 +58,9 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
     add("--provider", action="append", default=[], metavar="MODULE:OBJ", help="check this provider; repeatable")
     add("--host", action="append", default=[], metavar="MODULE:FACTORY", help="check what makes a host; repeatable")
     add("--composite", action="append", default=[], metavar="MODULE:FACTORY", help="check what combines providers")
+    add("--source", action="append", default=[], metavar="MODULE:OBJ", help="check this retrieval source; repeatable")
+    add("--source-reference", action="append", metavar="ID", help="ask the source for this reference; repeatable")
+    add("--merging", action="append", default=[], metavar="MODULE:FACTORY", help="check what merges sources")
     add("--provider-query", action="append", metavar="TEXT", help="a query that returns something; repeatable")
     add("--provider-timeout", type=float, metavar="SECONDS", help="time for one call of the provider (10)")
     add("--provider-examples", type=int, metavar="N", help="how many requests to generate (25)")
@@ -71,7 +80,7 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
 
 def pytest_configure(config: "pytest.Config") -> None:
     """Load the kit when something to check is named, and only then."""
-    if any(config.getoption(kind) for kind in ("provider", "host", "composite")):
+    if any(config.getoption(kind) for kind in ("provider", "host", "composite", "source", "merging")):
         from knowledge_conformance.hushing import Hush
         from knowledge_conformance.plugin import Door
 

@@ -15,8 +15,9 @@ from knowledge_conformance.terminal import failure_lines, failures, note_lines, 
 Provided = str | Callable[..., Any] | object
 """A target: ``module:obj``, a callable or class that makes a provider, a context manager, or a provider.
 
-For another ``kind`` it is the factory: ``factory(provider, *, timeout=…)`` makes a host of a provider, and
-``factory(children, *, timeout=…)`` makes a provider of several.
+A retrieval source is given in the same ways. For another ``kind`` it is the factory:
+``factory(provider, *, timeout=…)`` makes a host of a provider, ``factory(children, *, timeout=…)`` a provider of
+several, and ``factory(built_in, sources, *, timeout=…)`` what merges a task's sources with what the host knows itself.
 """
 
 
@@ -34,7 +35,7 @@ class NotConformantError(AssertionError):
 async def run(
     target: Provided, settings: Settings | None = None, *, kind: KindName = "provider", in_process: bool = False
 ) -> Report:
-    """Run all checks on a provider, or on what makes a host or a composite; the report.
+    """Run all checks on a target of the given kind; the report.
 
     ``target`` is ``module:obj`` or the object itself. One that can be imported by its name runs in a supervised child
     process. A lambda, a local function or a finished provider exists in this process only and runs in a thread of it,

@@ -27,6 +27,11 @@ from knowledge_conformance.checks import (
     lifecycle,
     links,
     loops,
+    merging_calls,
+    merging_ending,
+    merging_isolation,
+    merging_records,
+    merging_said,
     owners,
     passages,
     plainness,
@@ -34,6 +39,13 @@ from knowledge_conformance.checks import (
     requests,
     secrets,
     shapes,
+    source_answers,
+    source_asking,
+    source_identity,
+    source_listing,
+    source_logs,
+    source_owners,
+    source_timing,
     sources,
     survival,
     timing,
@@ -94,7 +106,29 @@ COMPOSITE_CHECKS: Final[tuple[Check, ...]] = _in_phases(
 )
 """Every check of what puts several providers behind one."""
 
-BY_ID: Final[Mapping[str, Check]] = {check.id: check for check in (*CHECKS, *HOST_CHECKS, *COMPOSITE_CHECKS)}
+SOURCE_CHECKS: Final[tuple[Check, ...]] = (
+    *source_identity.CHECKS,
+    *source_answers.CHECKS,
+    *source_asking.CHECKS,
+    *source_listing.CHECKS,
+    *source_timing.CHECKS,
+    *source_logs.CHECKS,
+    *source_owners.CHECKS,
+)
+"""Every check of a retrieval source, prerequisites first."""
+
+MERGING_CHECKS: Final[tuple[Check, ...]] = (
+    *merging_records.CHECKS,
+    *merging_isolation.CHECKS,
+    *merging_ending.CHECKS,
+    *merging_calls.CHECKS,
+    *merging_said.CHECKS,
+)
+"""Every check of what merges a task's sources with what a host knows itself."""
+
+BY_ID: Final[Mapping[str, Check]] = {
+    check.id: check for check in (*CHECKS, *HOST_CHECKS, *COMPOSITE_CHECKS, *SOURCE_CHECKS, *MERGING_CHECKS)
+}
 """All checks by their permanent ids."""
 
 NOT_TESTED: Final[Mapping[str, str]] = {
@@ -115,3 +149,20 @@ COMPOSITE_NOT_TESTED: Final[Mapping[str, str]] = {
     "9.5 (stable)": "whether ids are the same in another process is not tested yet",
 }
 """The same about composites."""
+
+SOURCE_NOT_TESTED: Final[Mapping[str, str]] = {
+    "10.2": "references are read by the host's own model, before a source sees one",
+    "10.3": "a source does not know the registry that it stands in",
+    "10.4": "what is bound to a task is the host's to keep",
+    "10.5": "a source is merged by the host, and does not see the others",
+    "10.7 (bounds)": "a host refuses a limit or an offset out of range itself, and the source is not asked",
+}
+"""The same about retrieval sources."""
+
+MERGING_NOT_TESTED: Final[Mapping[str, str]] = {
+    "10.2": "what a task stores is not seen through a call that merges",
+    "10.4 (storing)": "adding and removing bindings is another interface than merging",
+    "10.6 (openers)": "how a reference is drawn is the client's",
+    "10.7": "listing is another interface than merging, and optional",
+}
+"""The same about merging hosts."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
-from knowledge_conformance.kinds import KINDS, PROVIDER, kind_of
+from knowledge_conformance.kinds import KINDS, kind_of
 from knowledge_conformance.reading import CHAPTERS
 from knowledge_conformance.report import report_schema
 from knowledge_conformance.settings import Settings
@@ -19,15 +19,19 @@ from knowledge_conformance.survey import SURVEY_CALLS
 from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
 from knowledge_fakes.faults import FAULTS, Fault
 from knowledge_fakes.host_faults import HOST_FAULTS, HostFault
+from knowledge_fakes.merging_faults import MERGING_FAULTS, MergingFault
+from knowledge_fakes.source_faults import SOURCE_FAULTS, SourceFault
 from knowledge_provider.schemas import wire_schemas
 
 EXAMPLES_MAX: Final = 5
 """How many mistakes are listed under one check."""
 
-_MISTAKES: Final[tuple[Fault | HostFault | CompositeFault, ...]] = (
+_MISTAKES: Final[tuple[Fault | HostFault | CompositeFault | SourceFault | MergingFault, ...]] = (
     *FAULTS.values(),
     *HOST_FAULTS.values(),
     *COMPOSITE_FAULTS.values(),
+    *SOURCE_FAULTS.values(),
+    *MERGING_FAULTS.values(),
 )
 
 _HEAD: Final = """\
@@ -46,6 +50,8 @@ explained in [what a green means](green.md#how-a-check-ends).
 than the least are *inconclusive*. Sections 1 to 7 are about providers: there, *calls* are calls of your provider with
 the default settings, and *the survey* is a few ordinary requests, at most {survey} calls in all, whose answers many
 checks look at. Sections 8 and 9 are about hosts and composites, which are driven with providers of the kit's own.
+Section 10 is about retrieval sources, whose calls are counted as a provider's are, and from KP-1051 on about merging
+hosts, which are driven with sources of the kit's own.
 """
 
 _NOT_TESTED: Final = """\
@@ -70,7 +76,12 @@ def checks_page() -> str:
 
 
 def _in_section(number: str) -> Iterable[Check]:
-    return [BY_ID[name] for name in sorted(BY_ID) if name.startswith(f"KP-{number}")]
+    return [BY_ID[name] for name in sorted(BY_ID, key=place_of) if name[3:-2] == number]
+
+
+def place_of(check_id: str) -> int:
+    """Where a check stands among others, by the number in its id."""
+    return int(check_id.removeprefix("KP-"))
 
 
 def _entry(check: Check) -> str:
@@ -83,7 +94,7 @@ def _facts(check: Check) -> Iterator[str]:
     if check.needs:
         yield f"- Needs: {', '.join(f'[{needed}](#{needed.lower()})' for needed in check.needs)}"
     yield f"- Observations: at least {check.minimum}"
-    if kind_of(check) is PROVIDER:
+    if not kind_of(check).driven:
         yield f"- Calls: {_calls(check)}"
     yield "- Catches, for example:"
     mistakes = [fault.summary for fault in _MISTAKES if fault.trips[0] == check.id]

@@ -9,19 +9,27 @@ from knowledge_conformance import catalogue
 from knowledge_conformance.check import Check, Facet
 from knowledge_conformance.composite_subject import CompositeSubject
 from knowledge_conformance.host_subject import HostSubject
-from knowledge_conformance.target import A_PROVIDER
+from knowledge_conformance.merging_subject import MergingSubject
+from knowledge_conformance.source_subject import SourceSubject
+from knowledge_conformance.source_survey import SourceSurvey
+from knowledge_conformance.survey import Survey
+from knowledge_conformance.target import A_PROVIDER, A_SOURCE
 
-KindName = Literal["provider", "host", "composite"]
-"""What a target is: a provider, or what makes a host or a composite over providers that the kit hands it."""
+KindName = Literal["provider", "host", "composite", "source", "merging"]
+"""What a target is: a provider or a retrieval source, or what makes a host, a composite or a merging host of others.
+
+Those that are made are made over providers and sources that the kit hands to what makes them.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
     """One kind of target. ``name`` is the option's and the node ids'.
 
-    ``subject`` makes what its checks look at from a factory; None where the target is a provider, or makes one. Then
-    its calls cost a back end something, and a run has a budget of them; a host or composite is driven with fakes.
-    ``called`` is how such a factory is called.
+    ``subject`` makes what its checks look at; None where that is a provider. ``called`` is how the target is called
+    where it is a factory, with ``given`` arguments by position: what it makes is driven with fakes. Otherwise the
+    target is ``one``, or makes it; then its calls cost a back end something, and a run has a budget of them, and a
+    ``survey`` of ordinary answers. ``noun`` is what people call it, where its name is another.
     """
 
     name: KindName
@@ -30,11 +38,25 @@ class Kind:
     facets: tuple[Facet, ...]
     subject: Callable[..., Any] | None = None
     called: str = ""
+    given: int = 1
+    one: str = A_PROVIDER
+    survey: Callable[[], Any] = Survey
+    noun: str = ""
 
     @property
     def wanted(self) -> str:
         """What a target has to be, in words."""
-        return f"what makes a {self.name}, called as {self.called}" if self.called else A_PROVIDER
+        return f"what makes a {self.words}, called as {self.called}" if self.called else self.one
+
+    @property
+    def words(self) -> str:
+        """What people call such a target."""
+        return self.noun or self.name
+
+    @property
+    def driven(self) -> bool:
+        """Whether the target is a factory, and what it makes is driven with fakes, whose calls cost nothing."""
+        return bool(self.called)
 
 
 PROVIDER: Final = Kind("provider", catalogue.CHECKS, catalogue.NOT_TESTED, tuple(Facet))
@@ -54,8 +76,29 @@ COMPOSITE: Final = Kind(
     CompositeSubject,
     "factory(children, *, timeout=…)",
 )
+SOURCE: Final = Kind(
+    "source",
+    catalogue.SOURCE_CHECKS,
+    catalogue.SOURCE_NOT_TESTED,
+    (Facet.CORE, Facet.OWNERS),
+    SourceSubject,
+    one=A_SOURCE,
+    survey=SourceSurvey,
+)
+MERGING: Final = Kind(
+    "merging",
+    catalogue.MERGING_CHECKS,
+    catalogue.MERGING_NOT_TESTED,
+    (Facet.CORE,),
+    MergingSubject,
+    "factory(built_in, sources, *, timeout=…)",
+    given=2,
+    noun="merging host",
+)
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType({kind.name: kind for kind in (PROVIDER, HOST, COMPOSITE)})
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {kind.name: kind for kind in (PROVIDER, HOST, COMPOSITE, SOURCE, MERGING)}
+)
 """The kinds by their names."""
 
 _BY_CHECK: Final = {check.id: kind for kind in KINDS.values() for check in kind.checks}

@@ -22,7 +22,7 @@ from knowledge_conformance.reporting import show, tell_junit, wanted_paths, writ
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.selection import Selection
-from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, source_of
+from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, referring, source_of
 from knowledge_conformance.spreading import Spread, process_count, scheduler
 from knowledge_conformance.target import TargetError, check_name
 from knowledge_conformance.ticking import Ticking
@@ -37,7 +37,7 @@ _LETTERS: Final = {
 
 
 class Door:
-    """The plugin object of a run with ``--provider``, ``--host`` or ``--composite``."""
+    """The plugin object of a run with ``--provider``, or the option of another kind."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -74,6 +74,7 @@ class Door:
         return override(
             settings,
             queries=option("provider_query"),
+            references=referring(option("source_reference")),
             timeout=option("provider_timeout"),
             examples=option("provider_examples"),
             seed=option("provider_seed"),

@@ -90,7 +90,7 @@ def ordered(checks: Sequence[Check], kind: Kind, settings: Settings) -> tuple[Ch
 
     What a check needs comes before it, and what closes the provider last.
     """
-    if kind.subject is not None or calls_needed(checks, settings) <= settings.max_calls:
+    if kind.driven or calls_needed(checks, settings) <= settings.max_calls:
         return tuple(checks)
     power = kill_power(kind, settings)
     strongest = sorted(checks, key=lambda check: (check.closes, -power[check.id]))

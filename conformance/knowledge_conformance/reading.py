@@ -33,6 +33,7 @@ CHAPTERS: Final[Mapping[str, str]] = MappingProxyType(
         "7": "Time, cancellation, concurrency",
         "8": "Host",
         "9": "Several providers behind one",
+        "10": "External sources of a task",
     }
 )
 """The contract's sections by their numbers."""

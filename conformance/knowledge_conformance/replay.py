@@ -36,7 +36,7 @@ PAYLOAD_MAX: Final = 64_000
 # Not of the run that is asked for: which provider, and what is made of its outcome.
 _LEFT_OUT: Final = {"providers", "require", "known_failures", "replay"}
 # What may be long, and stands in the settings file as well.
-_LONG: Final = ("bases", "owners", "filters")
+_LONG: Final = ("bases", "owners", "filters", "references")
 # What costs its owner something: never more of it than the run allows that asks for a token.
 _COSTS: Final = MappingProxyType(
     {

@@ -87,7 +87,7 @@ class Run:
         refuse_unknown_failures(settings, source)
         self._first_unopened: str | None = None
         given = settings.max_calls // share if share else 0
-        self._max_calls = given if kind.subject is None else _UNBUDGETED
+        self._max_calls = _UNBUDGETED if kind.driven else given
         self.runner: Runner
         if isinstance(target, str) and not in_process:
             self.runner = Supervisor(target, settings, kind)

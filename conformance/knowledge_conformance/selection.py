@@ -60,7 +60,7 @@ class Selection:
     def _no_such(self, kind: str, name: str = "") -> str:
         named = self._named(kind)
         if not named:
-            return f"there is no {kind} in this run; name one with --{kind}"
+            return f"there is no {KINDS[kind].words} in this run; name one with --{kind}"
         if ":" in name:
-            return f"there is no {kind} {name!r} in this run; --{kind} names {', '.join(named)}"
-        return f"there is no check {name!r} of a {kind}; knowledge-kit checks lists them"
+            return f"there is no {KINDS[kind].words} {name!r} in this run; --{kind} names {', '.join(named)}"
+        return f"there is no check {name!r} of a {KINDS[kind].words}; knowledge-kit checks lists them"

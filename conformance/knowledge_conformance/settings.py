@@ -3,7 +3,7 @@
 import datetime
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
@@ -70,6 +70,21 @@ def _day(day: object) -> object:
     raise ValueError("is no day: write one such as 2027-03-01, without quotes or a time")
 
 
+def _reference(fields: dict[str, str]) -> dict[str, str]:
+    from knowledge_provider.errors import KnowledgeReferenceInvalidError
+    from knowledge_provider.sources.references import ExternalKnowledgeRef  # a provider's run needs no source
+
+    unknown = [name for name in fields if name not in ExternalKnowledgeRef.model_fields]
+    if unknown:
+        raise ValueError(f"is no reference: there is no field {show(unknown[0])}")
+    try:
+        # Which source is asked, the source itself says.
+        ExternalKnowledgeRef.model_validate({"provider": "source", **fields})
+    except KnowledgeReferenceInvalidError as error:
+        raise ValueError(f"is no reference: {str(error).partition('. ')[0]}") from None
+    return fields
+
+
 def _fingerprint(text: str) -> str:
     if not re.fullmatch("[0-9a-f]{12}", text):
         raise ValueError("is no fingerprint: copy the one of the failure, or leave it out to accept any failure")
@@ -86,6 +101,7 @@ _Query = Annotated[
 
 
 _Variable = Annotated[str, AfterValidator(_variable)]
+_Reference = Annotated[dict[str, str], AfterValidator(_reference)]
 _Reason = Annotated[str, StringConstraints(max_length=300), AfterValidator(_reason)]
 _Url = Annotated[str, AfterValidator(_url)]
 _Day = Annotated[datetime.date, BeforeValidator(_day)]
@@ -163,8 +179,8 @@ class Settings(_Table):
 
     ``profile`` is which checks are run, and the default of ``max_calls``, ``concurrency`` and ``examples``. ``timeout``
     is in seconds for one call, ``max_calls`` bounds the calls of the whole run, ``examples`` is how many requests are
-    generated, ``seed`` makes them others. ``known_failures`` are by the check's id. ``replay`` is set by ``--replay``
-    alone.
+    generated, ``seed`` makes them others. ``references`` are what a retrieval source is asked for, each with the fields
+    of a reference. ``known_failures`` are by the check's id. ``replay`` is set by ``--replay`` alone.
     """
 
     providers: tuple[_Line, ...] = ()
@@ -185,6 +201,7 @@ class Settings(_Table):
     bases: Mapping[_Line, tuple[_Line, ...]] = Field(default_factory=dict)
     owners: Mapping[_Line, OwnerExpectation] = Field(default_factory=dict)
     filters: tuple[FilterExpectation, ...] = ()
+    references: tuple[_Reference, ...] = ()
     known_failures: Mapping[_Line, KnownFailure] = Field(default_factory=dict)
     # Of a --replay token, never of a file: it makes a check look at one input alone.
     replay: dict[str, JsonValue] | None = None
@@ -266,6 +283,11 @@ def override(settings: Settings, **given: Any) -> Settings:
     # What was not given follows the profile, which may be another now.
     kept = settings.model_dump(by_alias=True, exclude_unset=True)
     return parse_settings({**kept, **changed}, source="command line")
+
+
+def referring(ids: Sequence[str] | None) -> list[dict[str, str]] | None:
+    """The references that a command line names by their ids, or None where it names none."""
+    return [{"id": each} for each in ids] if ids else None
 
 
 def _explain(error: ValidationError, source: str) -> str:

@@ -35,7 +35,7 @@ def shares(checks: Sequence[Check], kind: Kind, settings: Settings, processes: i
         split = _split(checks, settings, count)
         needed = [calls_needed(each, settings) for each in split]
         spare = settings.max_calls - sum(needed)
-        if spare >= 0 or kind.subject is not None:
+        if spare >= 0 or kind.driven:
             return tuple(
                 Share(frozenset(check.id for check in each), calls + max(spare, 0) // len(split))
                 for each, calls in zip(split, needed, strict=True)

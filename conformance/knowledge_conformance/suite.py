@@ -7,7 +7,7 @@ import pytest
 
 from knowledge_conformance.api import resolve
 from knowledge_conformance.catalogue import BY_ID
-from knowledge_conformance.kinds import COMPOSITE, HOST, PROVIDER, Kind
+from knowledge_conformance.kinds import COMPOSITE, HOST, MERGING, PROVIDER, SOURCE, Kind
 from knowledge_conformance.profiles import selected
 from knowledge_conformance.results import FAILING, CheckOutcome
 from knowledge_conformance.running import Run
@@ -125,6 +125,32 @@ class CompositeConformance(_Conformance):
     composite: ClassVar[Any] = None
     _kind: ClassVar[Kind] = COMPOSITE
     test_check: ClassVar[Callable[..., None]] = _each_check(COMPOSITE)
+    test_verdict: ClassVar[Callable[..., None]] = (
+        _verdict  # after the checks, as pytest runs a class in the order of its names
+    )
+
+
+class SourceConformance(_Conformance):
+    """The same for a retrieval source: set ``source`` as ``provider`` is set, and references in the ``settings``."""
+
+    source: ClassVar[Any] = None
+    _kind: ClassVar[Kind] = SOURCE
+    test_check: ClassVar[Callable[..., None]] = _each_check(SOURCE)
+    test_verdict: ClassVar[Callable[..., None]] = (
+        _verdict  # after the checks, as pytest runs a class in the order of its names
+    )
+
+
+class MergingConformance(_Conformance):
+    """The same for what merges a task's sources with its own knowledge: set ``merging`` as ``host`` is set.
+
+    The factory is called as ``factory(built_in, sources, *, timeout=…)``. It gives an ``async`` function, called as
+    ``merge(query, *, context, refs)``. ``built_in(query, context)`` is awaited for what the host knows itself.
+    """
+
+    merging: ClassVar[Any] = None
+    _kind: ClassVar[Kind] = MERGING
+    test_check: ClassVar[Callable[..., None]] = _each_check(MERGING)
     test_verdict: ClassVar[Callable[..., None]] = (
         _verdict  # after the checks, as pytest runs a class in the order of its names
     )

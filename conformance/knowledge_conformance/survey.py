@@ -31,6 +31,8 @@ _WORD: Final = re.compile(r"[^\W\d_]{5,}")
 class Survey:
     """The survey of one process, made by the first check that asks for it."""
 
+    calls: int = SURVEY_CALLS
+
     def __init__(self) -> None:
         self._made: tuple[Exchange, ...] | None = None
         self._unasked: deque[RetrievalRequest] = deque()

@@ -19,6 +19,7 @@ _SHAPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*
 
 
 A_PROVIDER: Final = "a provider, or what makes one"
+A_SOURCE: Final = "a retrieval source, or what makes one"
 
 
 class TargetError(Exception):
@@ -132,13 +133,16 @@ def _wrapped(target: Target, provider: Any) -> Any:
     return provider if target.wrap is None else target.wrap(provider)
 
 
-def factory_of(target: Target, wanted: str) -> Callable[..., Any]:
-    """The target itself, which makes hosts or composites; raises ``TargetError`` unless it is what is ``wanted``."""
+def factory_of(target: Target, wanted: str, given: int = 1) -> Callable[..., Any]:
+    """The target itself, which makes hosts or composites; raises ``TargetError`` unless it is what is ``wanted``.
+
+    It has to take so many arguments as are ``given``, and a time-out.
+    """
     factory: Callable[..., Any] = target.value
     if not callable(factory):
         raise TargetError(f"cannot use {target.name}: it is {_kind(factory)}; wanted {wanted}")
     try:
-        inspect.signature(factory).bind(None, timeout=1.0)
+        inspect.signature(factory).bind(*[None] * given, timeout=1.0)
     except TypeError as error:
         raise TargetError(f"cannot use {target.name}: {show_error(error)}; wanted {wanted}") from None
     except BaseException:  # its signature cannot be read, which says nothing

@@ -7,7 +7,7 @@ from typing import Final
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check, Level
-from knowledge_conformance.kinds import KINDS, PROVIDER, kind_of
+from knowledge_conformance.kinds import KINDS, PROVIDER, SOURCE, kind_of
 from knowledge_conformance.proof import Ending, Proof, grouped
 from knowledge_conformance.reading import reason
 from knowledge_conformance.report import CheckReport, Report
@@ -68,6 +68,13 @@ def _again(target: str, check: Check, settings: Settings, token: str | None) -> 
             "--provider-query": () if settings.secrets else settings.queries,  # one of them may be in there
             "--provider-timeout": _changed(settings, "timeout"),
             **options,
+            "--max-calls": _changed(settings, "max_calls"),
+        }
+    elif kind is SOURCE:
+        options = {
+            "--source-reference": tuple(each["id"] for each in settings.references if each.keys() == {"id"}),
+            "--provider-query": () if settings.secrets else settings.queries,
+            "--provider-timeout": _changed(settings, "timeout"),
             "--max-calls": _changed(settings, "max_calls"),
         }
     given = [shlex.quote(f"{name}={value}") for name, values in options.items() for value in values]

@@ -107,7 +107,7 @@ def sentence(
     if found is Verdict.PARTIAL:
         which = " in the fast profile" if profile is Profile.FAST else ""
         ran = f"{run} of {len(kind.checks)} checks were run{which}"
-        return f"{found}: {ran}, which says nothing about the whole {kind.name}"
+        return f"{found}: {ran}, which says nothing about the whole {kind.words}"
     covered = [facet for facet, state in states.items() if state is FacetState.EXERCISED]
     unseen = [facet for facet, state in states.items() if state is FacetState.NOT_EXERCISED]
     absent = [facet for facet, state in states.items() if state is FacetState.ABSENT]

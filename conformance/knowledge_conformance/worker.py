@@ -23,7 +23,6 @@ from knowledge_conformance.render import never_show, show_error
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Life, Subject
-from knowledge_conformance.survey import SURVEY_CALLS, Survey
 from knowledge_conformance.target import Target, TargetError, factory_of, load, open_provider
 from knowledge_conformance.watched import OutOfCallsError, Watched
 
@@ -50,9 +49,9 @@ class Worker:
         self._kind = kind
         self._settings = settings
         self._tell = tell
-        self._secrets = settings.secrets if kind.subject is None else ()
+        self._secrets = () if kind.driven else settings.secrets
         self._imported: list[Leak] = []
-        self._survey = Survey()
+        self._survey = kind.survey()
         self._target: Target | None = None
         self._opened: Opened | None = None
         self._closes = True
@@ -119,7 +118,8 @@ class Worker:
 
     def _subject(self, opened: "Opened", allowed: int) -> Watched:
         if self._kind.subject is not None:
-            subject: Watched = self._kind.subject(opened.provider, self._settings, announce=self._announce)
+            budget = {} if self._kind.driven else {"allowed": allowed, "surveyor": self._survey}
+            subject: Watched = self._kind.subject(opened.provider, self._settings, announce=self._announce, **budget)
             return subject
         return Subject(
             opened.provider,
@@ -132,9 +132,9 @@ class Worker:
         )
 
     def _allowed(self, check: Check, remaining: int) -> int:
-        wanted = check.calls_allowed(self._settings) if self._kind.subject is None else remaining
+        wanted = remaining if self._kind.driven else check.calls_allowed(self._settings)
         if check.surveyed and not self._survey.made:
-            wanted += SURVEY_CALLS
+            wanted += self._survey.calls
         return min(wanted, remaining - 1)
 
     def _announce(self, shown: str, seconds: float) -> None:
@@ -178,8 +178,8 @@ class Worker:
 class Opened:
     """One provider with the loop that it lives on; raises ``TargetError`` when it cannot be opened.
 
-    Where the target makes hosts or composites, ``provider`` is what makes them: a check makes and closes its own.
-    Meanwhile it is listened to for the values of the variables in ``secrets``.
+    Where the target is a factory, as for hosts and composites, ``provider`` is the factory: a check makes and closes
+    its own. Meanwhile it is listened to for the values of the variables in ``secrets``.
     """
 
     def __init__(self, target: Target, kind: Kind = PROVIDER, secrets: tuple[str, ...] = ()) -> None:
@@ -269,9 +269,9 @@ class Opened:
                 await self._leave.wait()
 
     async def _made(self, target: Target, stack: AsyncExitStack) -> tuple[Any, bool]:
-        if self._kind.subject is None:
-            return await open_provider(target, stack)
-        return factory_of(target, self._kind.wanted), False
+        if self._kind.driven:
+            return factory_of(target, self._kind.wanted, self._kind.given), False
+        return await open_provider(target, stack)
 
     async def _left(self) -> None:
         self._leave.set()

@@ -8,7 +8,7 @@ import pytest
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import REQUIREMENTS, Check, Level
-from knowledge_conformance.kinds import COMPOSITE, HOST, KINDS, PROVIDER, Kind, kind_of
+from knowledge_conformance.kinds import COMPOSITE, HOST, KINDS, MERGING, PROVIDER, SOURCE, Kind, kind_of
 from knowledge_conformance.settings import Settings
 
 FROZEN = json.loads((Path(__file__).parent / "data" / "requirements-1.0.json").read_text(encoding="utf-8"))
@@ -18,6 +18,8 @@ CLAUSES = {
     },
     HOST: {f"8.{at}" for at in range(1, 14)},
     COMPOSITE: {f"9.{at}" for at in range(1, 7)},
+    SOURCE: {f"10.{at}" for at in range(1, 10)},
+    MERGING: {f"10.{at}" for at in range(1, 10)},
 }
 ids = pytest.mark.parametrize("check", BY_ID.values(), ids=BY_ID)
 each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -40,18 +42,20 @@ def test_ids_are_unique() -> None:
 def test_every_clause_has_a_check_or_a_reason(kind: Kind) -> None:
     """Nothing in a kind's sections is passed over in silence, and nothing is said about a clause that is not there.
 
-    A host and a composite may be held to what the clauses about providers say, too.
+    A host and a composite may be held to what the clauses about providers say, too, and who merges sources to what
+    those about composites do.
     """
     spoken = {check.clause for check in kind.checks} | {clause.split()[0] for clause in kind.not_tested}
-    assert CLAUSES[kind] <= spoken <= CLAUSES[kind] | CLAUSES[PROVIDER]
+    others = CLAUSES[PROVIDER] | (CLAUSES[COMPOSITE] if kind is MERGING else set())
+    assert CLAUSES[kind] <= spoken <= CLAUSES[kind] | others
 
 
 @ids
 def test_an_id_tells_its_section(check: Check) -> None:
     """KP-304 is about section 3."""
-    assert re.fullmatch(r"KP-[1-9]\d\d", check.id)
-    section = {HOST: "8", COMPOSITE: "9"}.get(kind_of(check), check.clause[0])
-    assert check.id[3] == section
+    assert re.fullmatch(r"KP-[1-9]\d?\d\d", check.id)
+    section = {HOST: "8", COMPOSITE: "9", SOURCE: "10", MERGING: "10"}.get(kind_of(check), check.clause[0])
+    assert check.id[3:-2] == section
 
 
 @ids
@@ -85,7 +89,8 @@ def test_closing_checks_come_last() -> None:
     assert closes == sorted(closes)
 
 
-def test_the_default_budget_holds_every_check() -> None:
+@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if not kind.driven], ids=lambda kind: kind.name)
+def test_the_default_budget_holds_every_check(kind: Kind) -> None:
     """With the default settings nothing has to be left out."""
     settings = Settings()
-    assert sum(check.calls_allowed(settings) for check in PROVIDER.checks) <= settings.max_calls
+    assert sum(check.calls_allowed(settings) for check in kind.checks) <= settings.max_calls

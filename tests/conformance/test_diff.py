@@ -125,7 +125,7 @@ def test_a_fault_that_is_not_tried_any_more_is_missed() -> None:
     ],
 )
 def test_what_is_accepted_may_change(
-    outcome: CheckOutcome, was: dict[str, str], now: dict[str, str], label: str, is_worse: bool
+    outcome: CheckOutcome, was: dict[str, Any], now: dict[str, Any], label: str, is_worse: bool
 ) -> None:
     """Another mistake behind the same entry, and another entry over the same mistake."""
     old, new = (sample({"KP-304": outcome}, **evidence) for evidence in (was, now))

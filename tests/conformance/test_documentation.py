@@ -14,14 +14,18 @@ from knowledge_conformance.report import report_schema
 from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
 from knowledge_fakes.faults import FAULTS, Fault
 from knowledge_fakes.host_faults import HOST_FAULTS, HostFault
+from knowledge_fakes.merging_faults import MERGING_FAULTS, MergingFault
+from knowledge_fakes.source_faults import SOURCE_FAULTS, SourceFault
 from knowledge_provider.schemas import wire_schemas
 
 PAGE = documentation.checks_page()
 each = pytest.mark.parametrize("check", BY_ID.values(), ids=BY_ID)
-MISTAKES: list[Fault | HostFault | CompositeFault] = [
+MISTAKES: list[Fault | HostFault | CompositeFault | SourceFault | MergingFault] = [
     *FAULTS.values(),
     *HOST_FAULTS.values(),
     *COMPOSITE_FAULTS.values(),
+    *SOURCE_FAULTS.values(),
+    *MERGING_FAULTS.values(),
 ]
 NOT_TESTED = {clause: reason for kind in KINDS.values() for clause, reason in kind.not_tested.items()}
 
@@ -33,7 +37,7 @@ def entry(check_id: str) -> str:
 
 def test_every_check_has_one_heading() -> None:
     """The id alone is the heading, so that its anchor can be guessed: checks.md#kp-304."""
-    assert re.findall(r"^### (.+)$", PAGE, re.MULTILINE) == sorted(BY_ID)
+    assert re.findall(r"^### (.+)$", PAGE, re.MULTILINE) == sorted(BY_ID, key=documentation.place_of)
 
 
 @each

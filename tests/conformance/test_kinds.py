@@ -1,4 +1,4 @@
-"""The doors for hosts and composites: options, node ids, classes, functions and the console script."""
+"""The doors for every kind: options, node ids, classes, functions and the console script."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from doors import SOUND, ids_in, lines, run, run_pytest
 from knowledge_conformance import Settings, assert_conforms, cli
 from knowledge_conformance import run as run_kit
 from knowledge_conformance.api import NotConformantError
-from knowledge_conformance.kinds import COMPOSITE, HOST, KINDS, PROVIDER, kind_named, kind_of
+from knowledge_conformance.kinds import HOST, KINDS, kind_named, kind_of
 from knowledge_conformance.report import Report
 from knowledge_conformance.results import CheckOutcome
 from knowledge_conformance.target import TargetError
@@ -26,13 +26,13 @@ NAIVE = "knowledge_fakes.faulty_composites:naive_gather"
 
 def test_each_check_has_one_kind() -> None:
     """Its id says which."""
-    assert [kind_of(kind.checks[0]) for kind in (PROVIDER, HOST, COMPOSITE)] == [PROVIDER, HOST, COMPOSITE]
+    assert [kind_of(kind.checks[0]) for kind in KINDS.values()] == [*KINDS.values()]
     assert sum(len(kind.checks) for kind in KINDS.values()) == len({c.id for k in KINDS.values() for c in k.checks})
 
 
 def test_an_unknown_kind_is_refused_by_name() -> None:
     """With what there is."""
-    with pytest.raises(ValueError, match="one of provider, host, composite; got 'ghost'"):
+    with pytest.raises(ValueError, match="one of provider, host, composite, source, merging; got 'ghost'"):
         kind_named("ghost")
 
 

@@ -288,6 +288,8 @@ def test_the_changelog_counts_the_checks() -> None:
     assert f"{len(catalogue.CHECKS)} checks of providers" in text
     assert f"{len(catalogue.HOST_CHECKS)} of hosts" in text
     assert f"{len(catalogue.COMPOSITE_CHECKS)} of composites" in text
+    assert f"{len(catalogue.SOURCE_CHECKS)} of sources" in text
+    assert f"{len(catalogue.MERGING_CHECKS)} of merging hosts" in text
 
 
 def test_schemas_of_the_page_are_files() -> None:

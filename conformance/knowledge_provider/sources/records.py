@@ -19,7 +19,7 @@ from knowledge_provider.models import MetadataValue
 from knowledge_provider.normalize import normalize_response
 from knowledge_provider.outcome import Outcome, OutcomeResult, SourceReport
 from knowledge_provider.provider_calls import Ending
-from knowledge_provider.sources import _screening
+from knowledge_provider.sources import screening
 from knowledge_provider.sources.references import REFERENCE_NAME_MAX, ExternalKnowledgeRef
 from knowledge_provider.sources.registry import BUILT_IN
 from knowledge_provider.text import is_a, short_text
@@ -175,7 +175,7 @@ def _source_id(fields: dict[Any, Any], result: OutcomeResult, refs: Sequence[Ext
     if not said and restricted and len(explicit) == 1:
         return next(iter(explicit))
     source_id = said or (result.source.id if result.source and result.source.id else "")
-    if not source_id or _screening.fault(source_id):
+    if not source_id or screening.fault(source_id):
         return None
     return source_id if source_id in explicit or not restricted else None
 
@@ -222,7 +222,7 @@ def _own_id(name: str, result_id: str) -> str:
 def _source_uri(value: object) -> str | None:
     # Clause 10.6.
     text = short_text(value, limits.URI_MAX)
-    return text if _URI.fullmatch(text) and _screening.fault(text) is None else None
+    return text if _URI.fullmatch(text) and screening.fault(text) is None else None
 
 
 def _made_uri(name: str, source_id: str) -> str:
@@ -231,13 +231,13 @@ def _made_uri(name: str, source_id: str) -> str:
 
 def _shown(value: object) -> str:
     text = short_text(value, REFERENCE_NAME_MAX)
-    return "" if _screening.fault(text) else text
+    return "" if screening.fault(text) else text
 
 
 def _is_hidden(key: str, value: MetadataValue) -> bool:
     # Clause 10.8 and the document's rule: no raw URL and no credential is kept of a source's payload.
-    return _screening.fault(key) is not None or (
-        isinstance(value, str) and _screening.fault(f"{key}={value}") is not None
+    return screening.fault(key) is not None or (
+        isinstance(value, str) and screening.fault(f"{key}={value}") is not None
     )
 
 

@@ -24,7 +24,7 @@ from pydantic.alias_generators import to_camel
 
 from knowledge_provider import limits
 from knowledge_provider.errors import KnowledgeReferenceInvalidError
-from knowledge_provider.sources import _screening
+from knowledge_provider.sources import screening
 from knowledge_provider.text import class_name, has_surrogate, is_a, short_text
 
 _LOG: Final = logging.getLogger(__name__)
@@ -142,7 +142,7 @@ def refuse_unknown_fields(value: object) -> None:
 def shown_name(name: object) -> str | None:
     """A field's name for a message, or None where it may be anything else, such as a credential."""
     text = str.__str__(name) if is_a(name, str) else ""
-    return text if _SHOWN.fullmatch(text) and _screening.fault(text) is None else None
+    return text if _SHOWN.fullmatch(text) and screening.fault(text) is None else None
 
 
 def source_key(ref: ExternalKnowledgeRef) -> str:
@@ -208,7 +208,7 @@ def _text(value: object, limit: int) -> str:
     if len(read := short_text(text, limit + 1)) > limit:
         raise ValueError(f"at most {limit} characters")
     # Clause 10.2.
-    if found := _screening.fault(text[: _screening.TEXT_MAX]):
+    if found := screening.fault(text[: screening.TEXT_MAX]):
         raise ValueError(f"no URL and no credential, and {found} came")
     return read
 

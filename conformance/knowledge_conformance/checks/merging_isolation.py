@@ -1,0 +1,174 @@
+"""Clause 10.5, as clause 9.2: what one source does costs its own records alone. Knows faulty sources, no status."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from knowledge_conformance.check import Check, Level, Violation, check
+from knowledge_conformance.checks.composite_children import passage, text
+from knowledge_conformance.checks.composite_loops import in_own_loop
+from knowledge_conformance.checks.merging_sources import answering, asked_by, built_in, finding, ref, refs_to, source_of
+from knowledge_conformance.merging_subject import Merged, MergingSubject
+from knowledge_conformance.plain import copied
+from knowledge_fakes.scripted import MALFORMED, RAISING, HeldProvider, ScriptedProvider, returning
+from knowledge_fakes.sources import HOSTILE_SOURCES
+
+_HINT: Final = (
+    "await each source in a coroutine that catches BaseException and returns what it caught, until its own deadline; "
+    "read each answer in a try of its own"
+)
+_OWN: Final = ("own-1", "own-2")
+_GOOD: Final = ("one", "two")
+# It says that it is a KeyboardInterrupt, and may be believed.
+_INTERRUPTS: Final = frozenset({"lies_about_its_class"})
+# Iterated, they never end, nor would the process.
+_ENDLESS: Final = frozenset({"an_endless_generator", "a_list_that_never_ends", "a_list_that_grows", "a_range"})
+
+
+# Clause 10.5
+@check("KP-1056", clause="10.5", level=Level.MUST)
+async def built_in_is_always_there(subject: MergingSubject) -> None:
+    """Built-in records are there, in their order, although every source fails, hangs or answers nonsense.
+
+    External sources are an addition. An outage of them all must not take away what the host knows itself.
+    """
+    with HeldProvider(key="hanging") as hanging:
+        sources = [
+            answering("raising", ConnectionError("down")),
+            source_of(hanging),
+            answering("nonsense", returning("<html>503</html>")),
+        ]
+        merging = await subject.over(sources, built_in(*_OWN))
+        _require(await merging.answer(refs_to(sources)), _OWN)
+    subject.observe(len(sources))
+    merging = await subject.over([], built_in(*_OWN))
+    _require(await merging.answer([ref("gone"), ref("gone", "kb-2")]), _OWN)
+    _require(await merging.answer([]), _OWN)
+    subject.observe(2)
+
+
+def _require(merged: Merged, names: Sequence[str], *, hint: str = _HINT) -> None:
+    known = [content for content in merged.contents() if content in {text(name) for name in names}]
+    if known != [text(name) for name in names]:
+        raise Violation(
+            wanted=f"the records {', '.join(names)} of what did nothing wrong, in their order",
+            saw=f"{merged.came}, {len(known)} of them",
+            hint=hint,
+            where=merged.shown,
+        )
+
+
+class _Sibling(NamedTuple):
+    """A bad source: what it is in words, and how to make it."""
+
+    name: str
+    make: Callable[[], Any]
+
+
+# Clause 10.5
+@check("KP-1057", clause="10.5", level=Level.MUST)
+async def a_source_costs_itself_alone(subject: MergingSubject) -> None:
+    """Whatever one source answers or raises, built-in records and another source's are what they are without.
+
+    SystemExit, a CancelledError that nobody asked for, exceptions that raise when they are looked at; other types,
+    subclasses whose methods end the process, data without a bottom; validation that binds what nobody bound.
+    """
+    alone = await _beside(subject, None)
+    for sibling in _siblings():
+        await in_own_loop(partial(_same, subject, sibling, alone), where=f"beside a source that {sibling.name}")
+        subject.observe()
+
+
+def _siblings() -> Iterator[_Sibling]:
+    for name, hostile in HOSTILE_SOURCES.items():
+        yield _Sibling(name, hostile.make)
+    for name in sorted(RAISING.keys() - _INTERRUPTS):
+        yield _Sibling(f"raises {name}", partial(answering, "hostile", partial(_raise, name)))
+    for name in MALFORMED:
+        if name not in _ENDLESS:
+            yield _Sibling(f"answers {name}", partial(_malformed, name))
+
+
+def _raise(name: str, *_: object) -> None:
+    error = RAISING[name]()
+    raise error
+
+
+def _malformed(name: str) -> Any:
+    return answering("hostile", returning(MALFORMED[name]()))
+
+
+async def _same(subject: MergingSubject, sibling: _Sibling, alone: Sequence[Any]) -> None:
+    try:
+        found = await _beside(subject, sibling.make())
+    except Violation as error:
+        error.where = f"{error.where}, beside a source that {sibling.name}"
+        raise
+    if found != alone:
+        raise Violation(
+            wanted="the built-in records and the other source's, as they are without it",
+            saw="others" if len(found) == len(alone) else f"{len(found)} of {len(alone)}",
+            hint=_HINT,
+            where=f"beside a source that {sibling.name}",
+        )
+
+
+async def _beside(subject: MergingSubject, sibling: Any) -> list[tuple[str | None, ...]]:
+    """What becomes of the good records, by their texts, beside this source or none."""
+    sources = [finding("good", *_GOOD), *([] if sibling is None else [sibling])]
+    merging = await subject.over(sources, built_in(*_OWN), deadline=0.2)
+    merged = await merging.answer([ref("good"), *([] if sibling is None else [ref("hostile")])])
+    good = {text(name) for name in (*_OWN, *_GOOD)}
+    fields = ("id", "content", "source_type", "source_id", "source_uri", "source_name")
+    return [
+        tuple(copied(record.get(field)) for field in fields)
+        for record in merged.records
+        if copied(record.get("content")) in good
+    ]
+
+
+# Clause 10.5
+@check("KP-1058", clause="10.5", level=Level.SHOULD)
+async def built_in_costs_itself_alone(subject: MergingSubject) -> None:
+    """Where the host's own search fails or hangs, the sources' records are the answer.
+
+    The user bound them because they are wanted. What the host could not find itself is no reason to hide them.
+    """
+    with HeldProvider(key="own") as hanging:
+        for own in (_failing, asked_by(hanging)):
+            merging = await subject.over([finding("good", *_GOOD)], own)
+            _require(await merging.answer([ref("good")]), _GOOD)
+            subject.observe()
+
+
+async def _failing(query: str, context: Any) -> Any:
+    del query, context
+    raise ConnectionError("the index is down")
+
+
+# Clause 9.2
+@check("KP-1059", clause="9.2", level=Level.SHOULD)
+async def a_failed_source_is_asked_again(subject: MergingSubject) -> None:
+    """A source that failed once is asked again by the next call.
+
+    Back ends fail now and then. What remembers the first failure for ever is thinner from day to day.
+    """
+    recovering = ScriptedProvider([ConnectionError("down"), lambda *_: [passage("one")]], key="recovering")
+    merging = await subject.over([source_of(recovering)])
+    await merging.answer([ref("recovering")])
+    merged = await merging.answer([ref("recovering")])
+    if len(recovering.calls) < 2:
+        raise Violation(
+            wanted="the source that failed in the first call to be asked in the second",
+            saw=f"{merged.came}, and it was not",
+            hint="keep no failure from one call to the next, or only for a while, and after several",
+        )
+    subject.observe()
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    built_in_is_always_there,
+    a_source_costs_itself_alone,
+    built_in_costs_itself_alone,
+    a_failed_source_is_asked_again,
+)

@@ -1,0 +1,245 @@
+"""Clauses 10.5 and 10.6: the records of a merged answer, their order and where they are from. Knows no failure."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from knowledge_conformance.check import Check, Level, Violation, check
+from knowledge_conformance.checks.composite_children import Order, in_order, passage, text
+from knowledge_conformance.checks.merging_sources import answering, built_in, finding, ref, refs_to, source_of
+from knowledge_conformance.merging_subject import Merged, MergingSubject
+from knowledge_conformance.plain import copied
+from knowledge_conformance.render import show
+from knowledge_fakes.sources import HOSTILE_SOURCES, SECRET_URL
+from knowledge_provider.sources import screening
+from knowledge_provider.text import is_blank
+
+_OWN: Final = ("own-2", "own-1", "own-3")
+# Neither by their contents nor by their scores would they stand in this order.
+_FOUND: Final = {"wiki": ("w2", "w3", "w1"), "tickets": ("t1",), "archive": ("a2", "a1")}
+_SCORES: Final = {"w2": 0.1, "w3": 0.9, "t1": 0.95, "a2": 0.2, "a1": 0.8, "w1": 0.5}
+_SECONDS: Final = 2.0
+_PROVENANCE: Final = ("source_type", "source_id", "source_uri", "source_name")
+_MADE: Final = (
+    "make it of the source's registered name and of the reference's id; keep a record's own only where it fits"
+)
+_FLOOD: Final = 1000
+_ENOUGH: Final = 64
+_ADDRESS: Final = "https://wiki.example.com/releases"
+
+
+# Clause 10.5
+@check("KP-1051", clause="10.5", level=Level.MUST)
+async def built_in_comes_first(subject: MergingSubject) -> None:
+    """Built-in records come first in their order, and then each source's, in its own order.
+
+    A source's records stand together, whoever answers first and whatever scores say: scores of different systems cannot
+    be compared, and what a model reads must not hang on chance.
+    """
+    first: list[str] | None = None
+    for arriving in (tuple(_FOUND), tuple(_FOUND)[::-1]):
+        order = Order(arriving)
+        sources = [source_of(in_order(order, name, _finding(name))) for name in _FOUND]
+        merging = await subject.over(sources, built_in(*_OWN), deadline=_SECONDS)
+        found = _names(await merging.answer(refs_to(sources)))
+        _require_order(found)
+        if first is not None and found != first:
+            raise _disorder("the same order, whoever answers first", found)
+        first = found
+        subject.observe(len(found))
+
+
+def _finding(name: str) -> Any:
+    return lambda *_: [passage(each, score=_SCORES[each]) for each in _FOUND[name]]
+
+
+def _names(merged: Merged) -> list[str]:
+    known = {text(name): name for name in (*_OWN, *_SCORES)}
+    return [known.get(content, show(content)) for content in merged.contents()]
+
+
+def _require_order(found: Sequence[str]) -> None:
+    if tuple(found[: len(_OWN)]) != _OWN:
+        raise _disorder(f"the built-in records first, {', '.join(_OWN)}", found)
+    rest = list(found[len(_OWN) :])
+    for name, own in _FOUND.items():
+        at = [rest.index(each) for each in own if each in rest]
+        if len(at) < len(own) or at != sorted(at):
+            raise _disorder(f"the records of {name} in its own order, {', '.join(own)}", found)
+        if at != list(range(at[0], at[0] + len(at))):
+            raise _disorder("one source's records after another's", found)
+
+
+def _disorder(wanted: str, found: Sequence[str]) -> Violation:
+    return Violation(
+        wanted=wanted,
+        saw=", ".join(found) or "no record",
+        hint="[*built_in, *(record for source in sources for record in found[source])]",
+    )
+
+
+# Clause 10.6
+@check("KP-1052", clause="10.6", level=Level.MUST)
+async def every_record_says_where_it_is_from(subject: MergingSubject) -> None:
+    """Each record has source_type, source_id, source_uri and source_name, and no source can pose as another.
+
+    source_type is the name under which the source is registered, whatever a record says, and for built-in records none
+    that a source has. source_id is the id of the reference. Without them nobody can tell a ticket from a rule.
+    """
+    posing = answering("posing", lambda *_: [passage("posing", source_type="wiki", provider="wiki", source_name="W")])
+    sources = [finding("wiki", "wiki"), posing]
+    merging = await subject.over(sources, built_in("own"))
+    merged = await merging.answer([ref("wiki", name="Team wiki"), ref("posing", "kb-2")])
+    for name, source_id in (("own", None), ("wiki", "kb-1"), ("posing", "kb-2")):
+        record = _record(merged, name)
+        for field in _PROVENANCE:
+            if is_blank(copied(record.get(field)) or ""):
+                raise _unsaid(f"a {field} of each record", record.get(field), name)
+        said = copied(record.get("source_type"))
+        if (said in ("wiki", "posing")) if name == "own" else (said != name):
+            wanted = (
+                "a source_type of built-in records that no source has" if name == "own" else f"source_type {name!r}"
+            )
+            raise _unsaid(wanted, record.get("source_type"), name)
+        if source_id is not None and copied(record.get("source_id")) != source_id:
+            raise _unsaid(f"the source_id {source_id!r} of the reference", record.get("source_id"), name)
+        subject.observe()
+
+
+def _record(merged: Merged, name: str) -> dict[str, Any]:
+    found = next((record for record in merged.records if copied(record.get("content")) == text(name)), None)
+    if found is None:
+        raise Violation(
+            wanted=f"the record {name}",
+            saw=f"{merged.came} without it",
+            hint="hand on each record with its content as it is",
+            where=merged.shown,
+        )
+    return found
+
+
+def _unsaid(wanted: str, saw: object, name: str) -> Violation:
+    return Violation(wanted=wanted, saw=show(saw), hint=_MADE, where=f"the record {name}")
+
+
+# Clause 10.6
+@check("KP-1053", clause="10.6", level=Level.MUST)
+async def no_record_has_a_link_or_a_key(subject: MergingSubject) -> None:
+    """No raw URL and no credential comes out of a source's record, whichever field it stood in.
+
+    What is merged is kept with a message, logged and shown to others. source_uri is replaced by one of the source's
+    own, names and metadata are left out.
+    """
+    sources = [
+        HOSTILE_SOURCES["leaks a link"].make(),
+        finding("open", "open", title=_ADDRESS, source_name=_ADDRESS, source_uri=_ADDRESS, metadata={"link": _ADDRESS}),
+    ]
+    merging = await subject.over(sources)
+    merged = await merging.answer(refs_to(sources))
+    if not merged.records:
+        raise Violation(
+            wanted="the records, without the links in them", saw=merged.came, hint="leave out the field, not the record"
+        )
+    for record in merged.records:
+        _require_clean(record)
+        subject.observe()
+
+
+def _require_clean(record: dict[str, Any]) -> None:
+    metadata = record.get("metadata")
+    entries = list(dict.items(metadata)) if isinstance(metadata, dict) else []
+    texts = [*record.items(), *((f"metadata[{key}]", value) for key, value in entries)]
+    for field, value in texts:
+        said = copied(value)
+        if said is not None and field != "content" and (SECRET_URL in said or screening.fault(said)):
+            raise Violation(
+                wanted="a record without a raw URL or a credential",
+                saw=f"{screening.fault(said) or 'a raw URL'} in {show(field)}",
+                hint=_MADE,
+            )
+
+
+# Clause 10.6
+@check("KP-1054", clause="10.6", level=Level.MUST)
+async def records_are_told_apart(subject: MergingSubject) -> None:
+    """Each record has an id of its own, and id and source_uri are the same in every call.
+
+    Two systems both have a record 1. A reference in an old message is opened by what stood there, whoever answered
+    first.
+    """
+    # The same ids in both.
+    sources = [answering(name, lambda *_, name=name: _numbered(name)) for name in ("wiki", "tickets")]
+    merging = await subject.over(sources)
+    refs = refs_to(sources)
+    first, again = await merging.answer(refs), await merging.answer(refs[::-1])
+    ids = [copied(record.get("id")) for record in first.records]
+    if None in ids or len(set(ids)) < len(ids) or len(ids) < 2 * len(sources):
+        raise Violation(
+            wanted=f"an id of its own for each of {2 * len(sources)} records",
+            saw=f"{len(set(ids))} ids",
+            hint="put the source's name and a separator that no name has before a record's own id",
+        )
+    for record in again.records:
+        before = next((each for each in first.records if each.get("content") == record.get("content")), {})
+        for field in ("id", "source_uri"):
+            if copied(record.get(field)) != copied(before.get(field)):
+                raise Violation(
+                    wanted=f"the {field} that the same record had in the call before",
+                    saw=show(record.get(field)),
+                    hint="make it of what does not change: names and ids",
+                )
+        subject.observe()
+
+
+def _numbered(name: str) -> list[dict[str, Any]]:
+    return [{"id": number, "content": text(f"{name} {number}")} for number in ("1", "2")]
+
+
+# Clause 3.4
+@check("KP-1055", clause="3.4", level=Level.MUST)
+async def what_nobody_bound_is_not_shown(subject: MergingSubject) -> None:
+    """A record that names another source than those that are bound is not shown.
+
+    What is bound to a task restricts what it is shown. A source that answers too much must not widen that.
+    """
+    rows = [passage("bound", source_id="kb-1"), passage("unbound", source_id="kb-of-another")]
+    merging = await subject.over([answering("wiki", lambda *_: rows)])
+    merged = await merging.answer([ref("wiki")])
+    if text("unbound") in merged.contents():
+        raise Violation(
+            wanted="no record of a source that nobody bound",
+            saw="one",
+            hint="drop a record whose source_id is none of the references' ids",
+        )
+    _record(merged, "bound")
+    subject.observe()
+
+
+# Clause 10.5
+@check("KP-1071", clause="10.5", level=Level.SHOULD)
+async def no_source_takes_all_the_room(subject: MergingSubject) -> None:
+    """A source that answers a thousand records gets a few of them in.
+
+    A model's context has an end. What one source fills, the others and the built-in knowledge lose.
+    """
+    flood = answering("flood", lambda *_: [passage(f"f{number}") for number in range(_FLOOD)])
+    merging = await subject.over([flood, finding("wiki", "one")], built_in("own"))
+    merged = await merging.answer([ref("flood"), ref("wiki")])
+    taken = sum(content != text("own") and content != text("one") for content in merged.contents())
+    if taken > _ENOUGH:
+        raise Violation(
+            wanted=f"at most {_ENOUGH} records of one source",
+            saw=f"{taken} of them",
+            hint="take the first few of each source: top_k, or eight",
+        )
+    _record(merged, "one")
+    subject.observe()
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    built_in_comes_first,
+    every_record_says_where_it_is_from,
+    no_record_has_a_link_or_a_key,
+    records_are_told_apart,
+    what_nobody_bound_is_not_shown,
+    no_source_takes_all_the_room,
+)

@@ -1,0 +1,176 @@
+"""Clause 10.7: what a source lists, page by page. Knows entries and offsets, no content."""
+
+from typing import Any, Final
+
+from knowledge_conformance.check import Check, Inconclusive, Level, Violation, check
+from knowledge_conformance.checks.requests import refuse_unserved
+from knowledge_conformance.checks.source_asking import validated
+from knowledge_conformance.exchange import as_dict
+from knowledge_conformance.plain import model_fields
+from knowledge_conformance.render import show, show_error
+from knowledge_conformance.source_subject import SourceSubject, show_ref
+from knowledge_provider.errors import KnowledgeReferenceInvalidError
+from knowledge_provider.sources import ExternalKnowledgeRef, read_reference, target_key
+from knowledge_provider.text import is_a
+
+WHOLE_LIMIT: Final = 100
+"""Documents of the longest page that a host asks for."""
+_PAGES_MAX: Final = 4
+_LAST_OFFSET: Final = 1_000_000
+_SHAPE: Final = "a list or tuple of entries, or {'documents': [...]}"
+
+
+# Clause 10.7
+@check("KP-1017", clause="10.7", level=Level.MUST, needs=("KP-1001",), calls=2)
+async def entries_can_be_bound(subject: SourceSubject) -> None:
+    """list_documents answers at most limit entries, each a reference that a task can bind.
+
+    An entry is a mapping with a reference's fields: the id of its source, which may be left out where one is asked for,
+    and a document_id or node_id. What cannot be read as one cannot be selected.
+    """
+    subject.listing()
+    for limit in (WHOLE_LIMIT, 1):
+        entries = await listed(subject, limit, 0)
+        if len(entries) > limit:
+            raise Violation(
+                wanted=f"at most limit = {limit} entries",
+                saw=f"{len(entries)} entries",
+                hint="return documents[offset : offset + limit]",
+            )
+        subject.observe(len(entries))
+    if not subject.observations:
+        raise Inconclusive(
+            "the references of the settings have no documents to list", hint="name a reference that has some"
+        )
+
+
+async def listed(subject: SourceSubject, limit: int, offset: int) -> list[ExternalKnowledgeRef]:
+    """A page of the references of the settings; raises ``Violation`` for what is none."""
+    refs = subject.references()
+    ending = await subject.list(refs, limit, offset)
+    if ending.error is not None:
+        refuse_unserved(ending.error)
+        raise Violation(
+            wanted=_SHAPE,
+            saw=f"raised {show_error(ending.error)}",
+            hint="a page that there is not is an empty one; raise only where the back end fails",
+        )
+    held = (as_dict(ending.value) or {}).get("documents") if is_a(ending.value, dict) else ending.value
+    if not (is_a(held, list) or is_a(held, tuple)):
+        raise Violation(wanted=_SHAPE, saw=show(ending.value), hint="collect the entries in a list and return that")
+    return [_entry(entry, refs, at) for at, entry in enumerate(held)]
+
+
+def _entry(entry: Any, refs: tuple[ExternalKnowledgeRef, ...], at: int) -> ExternalKnowledgeRef:
+    fields = as_dict(model_fields(entry) if is_a(entry, ExternalKnowledgeRef) else entry)
+    ids = {ref.id for ref in refs if ref.mode == "explicit"}
+    restricted = all(ref.mode == "explicit" for ref in refs)
+    source_id = (fields or {}).get("id") or (next(iter(ids)) if restricted and len(ids) == 1 else None)
+    if fields is None or (restricted and source_id not in ids):
+        raise Violation(
+            wanted="a mapping with the fields of a reference, and the id of a source that was asked for",
+            saw=show(entry),
+            hint="{'id': ref.id, 'document_id': …, 'target_name': …}",
+            where=f"documents[{at}]",
+        )
+    known = {name: value for name, value in fields.items() if name in ExternalKnowledgeRef.model_fields}
+    own = {"provider": refs[0].provider, "mode": "explicit", "id": source_id}
+    try:
+        return read_reference({"target_type": "document", **known, **own})
+    except KnowledgeReferenceInvalidError as error:
+        raise Violation(
+            wanted="an entry that a task can bind",
+            saw=str(error).partition(". ")[0],
+            hint="give it a document_id or a node_id, and no URL or credential in any field",
+            where=f"documents[{at}]",
+        ) from None
+
+
+# Clause 10.7
+@check("KP-1018", clause="10.7", level=Level.MUST, needs=("KP-1017",), calls=1 + _PAGES_MAX)
+async def pages_join_to_the_whole(subject: SourceSubject) -> None:
+    """Pages joined are the whole list: in one order, nothing twice, nothing missing.
+
+    Who scrolls through a list whose order changes, or whose offset counts pages, never sees some documents. It counts
+    documents that are passed over.
+    """
+    subject.listing()
+    whole = [target_key(ref) for ref in await listed(subject, WHOLE_LIMIT, 0)]
+    if len(whole) < 2:
+        raise Inconclusive(
+            "the references of the settings have fewer than two documents", hint="name a reference that has several"
+        )
+    size = max(1, -(-len(whole) // _PAGES_MAX))
+    for offset in range(0, len(whole), size):
+        page = [target_key(ref) for ref in await listed(subject, size, offset)]
+        if page != whole[offset : offset + size]:
+            raise Violation(
+                wanted=f"the documents {offset + 1} to {min(offset + size, len(whole))} of the whole list",
+                saw=f"{len(page)} others" if set(page).isdisjoint(whole[offset : offset + size]) else "another page",
+                hint="sort by what does not change, and return documents[offset : offset + limit]",
+            )
+        subject.observe()
+    if len(set(whole)) < len(whole):
+        raise Violation(
+            wanted="each document once",
+            saw=f"{len(whole) - len(set(whole))} of {len(whole)} again",
+            hint="list a document once, though several references or folders have it",
+        )
+
+
+# Clause 10.7
+@check("KP-1019", clause="10.7", level=Level.MUST, needs=("KP-1017",), calls=1)
+async def past_the_end_is_empty(subject: SourceSubject) -> None:
+    """Past the last document a page is empty: it neither raises nor begins again.
+
+    A client asks for the next page until there is none. One that begins again is asked for ever.
+    """
+    subject.listing()
+    entries = await listed(subject, 1, _LAST_OFFSET)
+    if entries:
+        raise Violation(
+            wanted=f"no entry from offset {_LAST_OFFSET:,} on",
+            saw=f"{len(entries)}, {show_ref(entries[0])} for one",
+            hint="return documents[offset : offset + limit], which is empty past the end",
+        )
+    subject.observe()
+
+
+# Clause 10.7
+@check("KP-1020", clause="10.7", level=Level.MUST, needs=("KP-1004", "KP-1017"), calls=3, surveyed=True)
+async def what_is_listed_can_be_asked_for(subject: SourceSubject) -> None:
+    """A document that is listed stands when it is validated, and can be asked for.
+
+    A user selects it and binds it. A source that then says that it knows no such thing has offered what it does not
+    have.
+    """
+    subject.listing()
+    entries = await listed(subject, 1, 0)
+    if not entries:
+        raise Inconclusive("no document is listed", hint="name a reference that has some")
+    if subject.member("validate_refs") is not None and target_key(entries[0]) not in await validated(
+        subject, (entries[0],)
+    ):
+        raise Violation(
+            wanted=f"the listed document {show_ref(entries[0])} to stand",
+            saw="an answer without it",
+            hint="let validate_refs know folders and documents, or list none",
+        )
+    exchange = await subject.attempt((await subject.found())[0].request.query, (entries[0],))
+    if exchange.error is not None:
+        refuse_unserved(exchange.error)
+        raise Violation(
+            wanted="an answer, if only an empty one",
+            saw=exchange.came,
+            hint="answer for a document by its document_id or node_id, within the source of its id",
+            where=str(exchange),
+        )
+    subject.observe()
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    entries_can_be_bound,
+    pages_join_to_the_whole,
+    past_the_end_is_empty,
+    what_is_listed_can_be_asked_for,
+)

@@ -1,0 +1,90 @@
+"""Clause 10.8: what a source writes into logs while it is asked. Knows what may not stand there."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from knowledge_conformance.channels import Search
+from knowledge_conformance.check import Check, Inconclusive, Level, Violation, check
+from knowledge_conformance.declared import declared
+from knowledge_conformance.exchange import text_of
+from knowledge_conformance.listening import Listener, listening
+from knowledge_conformance.plain import copied
+from knowledge_conformance.source_subject import SourceExchange, SourceSubject
+from knowledge_conformance.taint import canary, unsearchable
+from knowledge_provider.sources import screening
+
+_LONG: Final = 24
+"""Code points of a content by which it is known again."""
+_CONTENTS_MAX: Final = 16
+_WORDS: Final = re.compile(r"\s+")
+
+
+# Clause 10.8
+@check("KP-1024", clause="10.8", level=Level.MUST, needs=("KP-1004",), calls=3, surveyed=True)
+async def nothing_of_the_task_is_written(subject: SourceSubject) -> None:
+    """While it is asked it writes no query, content, raw URL or credential into logs, warnings or its output.
+
+    Logs are kept for years and read by more people than may see the task. They hold ids, a status, a reason and counts.
+    Every logger is listened to at every level: what a client library writes at DEBUG is written as well. Declared
+    secrets are searched for, too.
+    """
+    found = await subject.found()
+    search = _Written(_secrets(subject, found), canary("control", subject.settings.seed))
+    with listening(search) as listener:
+        listener.control()
+        await _ask(subject, found[0], listener)
+    if search.wrote or search.leaks:
+        raise Violation(
+            wanted="no query, content, raw URL or credential in what is written",
+            saw=search.wrote or f"{search.leaks[0].found}, in {search.leaks[0].channel}",
+            hint="log the source's name, ids, a status, a slug and counts; quieten a client that logs its requests",
+        )
+    if listener.deaf:
+        raise Inconclusive(
+            f"what goes to {', '.join(listener.deaf)} could not be heard",
+            hint="leave logging, warnings and the file descriptors 1 and 2 of the process to the host",
+        )
+
+
+async def _ask(subject: SourceSubject, known: SourceExchange, listener: Listener) -> None:
+    for query in (known.request.query, _query(subject)):
+        await subject.attempt(query, known.refs)
+        listener.settle()
+        subject.observe()
+    if subject.can_list:
+        await subject.list(known.refs, 1, 0)
+        listener.settle()
+        subject.observe()
+
+
+def _query(subject: SourceSubject) -> str:
+    # No word of a corpus, so that it stands nowhere but where it was put.
+    return canary("query", subject.settings.seed)
+
+
+def _secrets(subject: SourceSubject, found: list[SourceExchange]) -> dict[str, str]:
+    texts = (copied(text_of(entry, "content")) or "" for exchange in found for _, entry in exchange.entries)
+    contents = {f"content {at}": text[:_LONG] for at, text in enumerate(dict.fromkeys(texts)) if len(text) >= _LONG}
+    own = {name: value for name, value in declared(subject.settings.secrets).items() if not unsearchable(value)}
+    return {"the query": _query(subject), **own, **dict(list(contents.items())[:_CONTENTS_MAX])}
+
+
+class _Written(Search):
+    """Looks for raw URLs and credentials beside what it is told."""
+
+    wrote: str | None = None
+
+    def hear(self, channel: str, text: str) -> None:
+        """Search one text that was written meanwhile."""
+        super().hear(channel, text)
+        if self.wrote is None and (found := next(_faults(text), None)):
+            self.wrote = f"{found}, in {channel}"
+
+
+def _faults(text: str) -> Iterator[str]:
+    # Word by word, since only the beginning of a text is looked at, and a traceback is long.
+    return (fault for word in _WORDS.split(text) if ":" in word or "=" in word if (fault := screening.fault(word)))
+
+
+CHECKS: Final[tuple[Check, ...]] = (nothing_of_the_task_is_written,)

@@ -1,0 +1,17 @@
+"""Mistakes of those who merge a task's sources with what a host knows, each with what catches it; knows no kit.
+
+From this one catalogue come the kit's proof that its checks of merging hosts catch something, the faulty ones of
+``knowledge_fakes.faulty_merging``, and the bad examples of the documentation.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from knowledge_fakes.merging_faults import _calls, _ending, _records  # noqa: F401 - each declares its faults
+from knowledge_fakes.merging_faults._fault import DECLARED, MergingFault
+
+__all__ = ["MERGING_FAULTS", "MergingFault"]
+
+MERGING_FAULTS: Final[Mapping[str, MergingFault]] = MappingProxyType(dict(DECLARED))
+"""Every fault by its name."""

@@ -1,0 +1,157 @@
+"""Mistakes with how sources are asked, and for whom; knows clauses 10.1, 10.4, 10.5 and 10.9, no finding."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from typing import Any
+
+from knowledge_fakes._plain_calls import Ending
+from knowledge_fakes.merging_faults._fault import fault
+from knowledge_fakes.plain_merging import PlainMerging, References
+from knowledge_provider import RetrievalContext
+from knowledge_provider.text import is_blank
+
+Calls = Mapping[str, Coroutine[Any, Any, Ending]]
+
+
+@fault("KP-1062", fragment="at the same time")
+class OneAfterAnother(PlainMerging):
+    """Each source is asked when the one before has answered, and the whole takes as long as all together."""
+
+    async def wait(self, calls: Calls, seconds: float) -> dict[str, Ending]:
+        found: dict[str, Ending] = {}
+        try:
+            for key, call in calls.items():
+                found |= await super().wait({key: call}, 0.6 * seconds)
+        finally:
+            for call in calls.values():
+                call.close()
+        return found
+
+
+@fault("KP-1063", "KP-1056", "KP-1057", "KP-1058", "KP-1060", "KP-1074", fragment="an end within")
+class NoDeadline(PlainMerging):
+    """Nobody is waited for in vain, it is thought, and so there is no deadline."""
+
+    async def wait(self, calls: Calls, seconds: float) -> dict[str, Ending]:
+        return await super().wait(calls, 1000 * seconds)
+
+
+@fault("KP-1063", fragment="an end within")
+class WaitsForTheCancelled(PlainMerging):
+    """Who is late is cancelled, and waited for until it has ended, which what swallows the cancellation never does."""
+
+    async def wait(self, calls: Calls, seconds: float) -> dict[str, Ending]:
+        tasks = {key: asyncio.ensure_future(call) for key, call in calls.items()}
+        try:
+            _, late = await asyncio.wait(tasks.values(), timeout=seconds)
+        finally:
+            self.stop(tasks)
+        if late:
+            await asyncio.wait(late)
+        return {key: self.late() if task in late else self.ended(task) for key, task in tasks.items()}
+
+
+@fault("KP-1074", fragment="an end within")
+class CallersTimeUnread(PlainMerging):
+    """A source may take its whole time, whatever is left of the caller's, who has gone when the answer comes."""
+
+    def seconds(self, context: RetrievalContext) -> float:
+        del context
+        return self.timeout
+
+
+@fault("KP-1064", fragment="still running")
+class SourcesGoOn(PlainMerging):
+    """The caller's cancellation comes out, and the sources go on for nobody."""
+
+    async def wait(self, calls: Calls, seconds: float) -> dict[str, Ending]:
+        work = asyncio.ensure_future(super().wait(calls, seconds))
+        self.running.add(work)
+        work.add_done_callback(self.running.discard)
+        return await asyncio.shield(work)
+
+
+@fault("KP-1065", fragment="was asked")
+class AsksForNobody(PlainMerging):
+    """Whether the caller has gone on is not looked at before the sources are asked."""
+
+    def admit(self, context: RetrievalContext) -> None:
+        if is_blank(context.owner_id):
+            super().admit(context)
+
+
+@fault("KP-1066", fragment="knowledge_owner_required")
+class NobodyIsAnonymous(PlainMerging):
+    """Without an owner it asks as an anonymous user, and every source decides for itself what that may see."""
+
+    def admit(self, context: RetrievalContext) -> None:
+        context.signal.raise_if_cancelled()
+
+    def context_of(self, context: RetrievalContext) -> RetrievalContext:
+        own = super().context_of(context)
+        return own.model_copy(update={"owner_id": "anonymous"}) if is_blank(own.owner_id) else own
+
+
+@fault("KP-1067", fragment="the references")
+class EveryReferenceToEverySource(PlainMerging):
+    """Each source gets all references, and picks its own out, which not each does."""
+
+    async def ask_each(
+        self, query: str, groups: Mapping[str, References], context: RetrievalContext
+    ) -> dict[str, Ending]:
+        every = tuple(ref for held in groups.values() for ref in held)
+        return await super().ask_each(query, dict.fromkeys(groups, every), context)
+
+
+@fault("KP-1067", "KP-1068", "KP-1070", fragment="the owner")
+class OwnerOfTheService(PlainMerging):
+    """The sources are asked as the service, which may see everything."""
+
+    def context_of(self, context: RetrievalContext) -> RetrievalContext:
+        return super().context_of(context).model_copy(update={"owner_id": "service"})
+
+
+@fault("KP-1067", "KP-1068", fragment="the references")
+class ReferencesOnTheHost(PlainMerging):
+    """What the task has bound is kept on the host while the call goes on, and is the last caller's."""
+
+    def groups(self, refs: References) -> dict[str, References]:
+        self.__dict__["held"] = super().groups(refs)
+        return super().groups(refs)
+
+    async def ask_source(self, name: str, query: str, refs: References, context: RetrievalContext) -> Ending:
+        await asyncio.sleep(0)
+        return await super().ask_source(name, query, self.__dict__["held"].get(name, refs), context)
+
+
+@fault("KP-1068", fragment="of another task")
+class AnswersRemembered(PlainMerging):
+    """What a source answered to a query is remembered by the query, and another task is shown it."""
+
+    async def ask_source(self, name: str, query: str, refs: References, context: RetrievalContext) -> Ending:
+        known: dict[tuple[str, str], Ending] = self.__dict__.setdefault("known", {})
+        found = known.get((name, query)) or await super().ask_source(name, query, refs, context)
+        if found.error is None:
+            known[name, query] = found
+        return found
+
+
+@fault("KP-1069", fragment="stands")
+class ValidationSkipped(PlainMerging):
+    """validate_refs is never asked, since the references were right when they were bound."""
+
+    async def standing(self, name: str, refs: References) -> References:
+        del name
+        return refs
+
+
+@fault("KP-1070", fragment="changed")
+class OneContextForAll(PlainMerging):
+    """All sources share a context and its signal, and what one does to it is done to all."""
+
+    def context_of(self, context: RetrievalContext) -> RetrievalContext:
+        return context
+
+    async def merge(self, query: str, *, context: RetrievalContext, refs: Iterable[Any] = ()) -> dict[str, Any]:
+        self.admit(context)
+        return await super().merge(query, context=context.model_copy(), refs=refs)

@@ -1,0 +1,17 @@
+"""Mistakes of those who write a retrieval source, each as a source with what catches it; knows no kit.
+
+From this one catalogue come the kit's proof that its checks of sources catch something, the faulty sources of
+``knowledge_fakes.faulty_sources``, and the bad examples of the documentation.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from knowledge_fakes.source_faults import _answers, _asking, _identity, _listing, _timing  # noqa: F401 - each declares
+from knowledge_fakes.source_faults._fault import DECLARED, SourceFault
+
+__all__ = ["SOURCE_FAULTS", "SourceFault"]
+
+SOURCE_FAULTS: Final[Mapping[str, SourceFault]] = MappingProxyType(dict(DECLARED))
+"""Every fault by its name."""
