@@ -208,7 +208,7 @@ def _prove(report: Report, settings: Settings) -> Proof:
 
 
 def _print_all(report: Report, settings: Settings | None, *, verbose: bool) -> None:
-    print(f"knowledge {report.kind} {report.target}")
+    print(f"knowledge {report.noun} {report.target}")
     for check in failures(report):
         print("\n" + "\n".join(failure_lines(check, report.target, settings)))
     print()

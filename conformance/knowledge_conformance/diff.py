@@ -34,7 +34,7 @@ def changes(old: Report, new: Report) -> list[Change]:
     Another target is compared, too, and is said by ``preface``.
     """
     if old.kind != new.kind:
-        raise OtherKindError(f"one report is about a {old.kind} and one about a {new.kind}: they share no check")
+        raise OtherKindError(f"one report is about a {old.noun} and one about a {new.noun}: they share no check")
     before = {check.id: check for check in old.checks}
     after = {check.id: check for check in new.checks}
     both = [(before[name], after[name]) for name in before if name in after]

@@ -5,7 +5,7 @@ Knows one factory and how to read what it merges. It judges nothing but that a c
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ QUERY: Final = "release policy"
 _READ_MAX: Final = 4096
 _SHOWN_MAX: Final = 4
 
-BuiltIn = Callable[[str, RetrievalContext], Awaitable[Any]]
+BuiltIn = Callable[[str, RetrievalContext], Coroutine[Any, Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)

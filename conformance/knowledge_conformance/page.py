@@ -96,7 +96,7 @@ def _several(reports: Sequence[Report]) -> _Html:
 
 def _made(report: Report) -> str:
     return (
-        f"{_text(report.kind)}, checked by knowledge-provider-kit {_text(report.kit)}: protocol {report.protocol}, "
+        f"{_text(report.noun)}, checked by knowledge-provider-kit {_text(report.kit)}: protocol {report.protocol}, "
         f"requirements {_text(report.requirements)}"
     )
 
@@ -105,7 +105,7 @@ def _made(report: Report) -> str:
 
 
 def _matrix(kind: str, named: Sequence[tuple[int, Report]]) -> _Html:
-    label = f"Every {kind} by every check"
+    label = f"Every {named[0][1].noun} by every check"
     yield f'<h2 id="matrix-{kind}">{label}</h2>'
     # The one thing that may be wider than the window: it scrolls by itself, and by keys too.
     yield f'<div class="wide" role="region" aria-labelledby="matrix-{kind}" tabindex="0">\n<table class="matrix">'

@@ -70,6 +70,11 @@ class Report(BaseModel):
         return self.verdict is Verdict.CONFORMANT
 
     @property
+    def noun(self) -> str:
+        """What people call such a target."""
+        return KINDS[self.kind].words
+
+    @property
     def exit_code(self) -> int:
         """0 when conformant, or when every failure is one that the settings accept; 1 otherwise."""
         return 0 if self.accepted else 1

@@ -40,7 +40,7 @@ def write(folder: Path, paths: Iterable[Path], reports: Sequence[Report]) -> str
 
 def show(terminal: Any, report: Report, settings: Settings, *, verbose: bool) -> None:
     """Print a report through pytest's terminal reporter, which knows about colours and NO_COLOR."""
-    terminal.section(f"knowledge {report.kind} {report.target}", sep="-")
+    terminal.section(f"knowledge {report.noun} {report.target}", sep="-")
     for line in summary_lines(report, settings, verbose=verbose):
         terminal.line(line.text, bold=line.strong, **_MARKUP[line.tone])
 

@@ -81,7 +81,7 @@ def write_repros(report: Report, settings: Settings, folder: Path) -> Iterator[s
 
 def _unshown(report: Report, check: CheckReport) -> str | None:
     if report.kind != "provider":
-        return f"tests are written for providers only; --replay asks a {report.kind} again"
+        return f"tests are written for providers only; --replay asks a {report.noun} again"
     if "<" in report.target or "+" in report.target:
         return "the provider cannot be imported by its name"
     if _body(check) is None or (check.input is None and "REQUEST" in _with_asking(_body(check) or "")):

@@ -16,6 +16,7 @@ from knowledge_conformance.settings import (
     override,
     parse_settings,
     read_settings,
+    referring,
 )
 
 FULL = """
@@ -29,6 +30,7 @@ examples = 50
 seed = 7
 require = ["core", "owners"]
 absent = ["filters"]
+references = [{{ id = "team" }}, {{ id = "team", target_type = "document", document_id = "d-1" }}]
 secrets = ["ACME_API_KEY"]
 strict-should = true
 
@@ -66,6 +68,7 @@ def test_every_key_is_read_from_either_file(tmp_path: Path, file: dict[str, str]
     assert (read.concurrency, read.examples, read.seed, read.strict_should) == (4, 50, 7, True)
     assert (read.require, read.absent) == ((Facet.CORE, Facet.OWNERS), (Facet.FILTERS,))
     assert read.secrets == ("ACME_API_KEY",)
+    assert [each["id"] for each in read.references] == ["team", "team"]
     assert read.bases == {"engineering": ("release-handbook#approvals",)}
     assert read.owners == {"alice": OwnerExpectation(query="release policy", sees=("a-1",), never=("b-1",))}
     assert read.filters[0].filter == {"department": "engineering"}
@@ -150,6 +153,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "bases": ({"": ["a"]}, "at least 1 character"),
     "owners": ({"alice": {}}, "field required"),
     "filters": ([{"query": "x", "filter": {1: 2}}], "valid string"),
+    "references": ([{"id": "https://wiki.example.com"}], "is no reference: id: wanted no URL"),
     "known-failures": ({"KP-304": {"reason": " "}}, "say why this failure is accepted"),
     "replay": ("KP-304", "valid dictionary"),
 }
@@ -164,6 +168,32 @@ def test_a_value_of_a_wrong_type_or_size_is_one_line(key: str, value: object, fr
     assert message.startswith(f"settings.toml: {key}")
     assert fragment in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("fields", "fragment"),
+    [
+        ({"id": ""}, "is no reference: id: wanted the id of the source"),
+        ({"id": "team", "target_type": "folder"}, "node_id: wanted the id of the folder"),
+        ({"id": "team", "page": "7"}, "there is no field 'page'"),
+        ({"id": SECRET}, "a credential came"),
+    ],
+)
+def test_a_reference_is_what_a_task_could_bind(fields: dict[str, str], fragment: str) -> None:
+    """By the rules of a reference itself, and without the value that came."""
+    with pytest.raises(SettingsError) as caught:
+        parse_settings({"references": [fields]}, source="settings.toml")
+    assert fragment in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_command_line_names_references_by_their_ids() -> None:
+    """None are none, so that those of a file stay."""
+    assert referring(["team", "docs"]) == [{"id": "team"}, {"id": "docs"}]
+    assert referring(None) is None
+    settings = Settings(references=({"id": "team"},))
+    assert override(settings, references=referring([])).references == ({"id": "team"},)
+    assert override(settings, references=referring(["docs"])).references == ({"id": "docs"},)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e9, "soon", None])
