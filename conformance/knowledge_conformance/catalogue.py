@@ -155,14 +155,16 @@ SOURCE_NOT_TESTED: Final[Mapping[str, str]] = {
     "10.3": "a source does not know the registry that it stands in",
     "10.4": "what is bound to a task is the host's to keep",
     "10.5": "a source is merged by the host, and does not see the others",
+    "5.10": "the kit does not take a source's back end away",
+    "7.6": "the kit cannot make a source's back end slow",
     "10.7 (bounds)": "a host refuses a limit or an offset out of range itself, and the source is not asked",
 }
 """The same about retrieval sources."""
 
 MERGING_NOT_TESTED: Final[Mapping[str, str]] = {
-    "10.2": "what a task stores is not seen through a call that merges",
+    "10.2 (storing)": "what a task stores is not seen through a call that merges",
     "10.4 (storing)": "adding and removing bindings is another interface than merging",
     "10.6 (openers)": "how a reference is drawn is the client's",
-    "10.7": "listing is another interface than merging, and optional",
+    "10.7 (pages)": "listing is another interface than merging, and optional",
 }
 """The same about merging hosts."""

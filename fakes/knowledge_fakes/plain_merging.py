@@ -42,7 +42,7 @@ class PlainMerging(PlainChildren):
     def __init__(self, built_in: BuiltIn, sources: Iterable[Any], *, timeout: float = 5.0) -> None:
         super().__init__({}, timeout=timeout)
         self.built_in = built_in
-        self.children = {source.name: source for source in sources}
+        self.children: dict[str, Any] = {source.name: source for source in sources}
 
     async def merge(self, query: str, *, context: RetrievalContext, refs: Iterable[Any] = ()) -> dict[str, Any]:
         """One search, each duty in its place."""

@@ -13,7 +13,9 @@ from knowledge_conformance.api import NotConformantError
 from knowledge_conformance.kinds import MERGING, SOURCE
 from knowledge_conformance.page import page
 from knowledge_conformance.report import Report
+from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.target import TargetError
+from knowledge_conformance.terminal import failure_lines
 from knowledge_fakes import faulty_merging, faulty_sources
 from knowledge_fakes.merging import reference
 from knowledge_fakes.sources import HandbookSource
@@ -51,6 +53,17 @@ def test_a_failure_names_the_command_that_shows_it_again(tmp_path: Path) -> None
     (again,) = {line.partition("again   ")[2] for line in done.stdout.splitlines() if "again   " in line}
     repeated = run_pytest(tmp_path, *again.split()[1:])
     assert (repeated.returncode, ids_in(repeated.stdout)) == (1, ["KP-1006"])
+
+
+def test_without_a_token_the_command_has_what_was_set() -> None:
+    """References that an id names; what else they have stands in the file."""
+    result = CheckResult(id="KP-1006", outcome=CheckOutcome.FAILED, wanted="w", saw="s")
+    bound = Settings(references=({"id": "a b"}, {"id": "c", "name": "C"}), queries=("q",), timeout=3.0, max_calls=50)
+    (again,) = (line for line in failure_lines(result, OURS, bound) if line.startswith("  again"))
+    assert again.split("pytest ")[1] == (
+        f"--source={OURS} source::KP-1006 '--source-reference=a b' --provider-query=q --provider-timeout=3.0 "
+        "--max-calls=50"
+    )
 
 
 def test_references_of_a_file_are_asked_for(tmp_path: Path) -> None:

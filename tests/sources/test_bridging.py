@@ -60,6 +60,15 @@ def test_a_source_is_a_provider_that_keeps_the_contract(name: str) -> None:
     assert report.verdict is Verdict.CONFORMANT, [check for check in report.checks if check.saw]
 
 
+def test_without_an_owner_no_provider_is_asked() -> None:
+    """Also one that does not keep owners apart (clause 10.9)."""
+    provider = ScriptedProvider([[{"id": "1", "content": "one"}]], key="wiki")
+    nobody = RetrievalContext.model_construct(**{**dict(ALICE), "owner_id": " "})
+    with pytest.raises(KnowledgeOwnerRequiredError):
+        asyncio.run(ProviderSource(provider).retrieve("q", (reference("wiki"),), nobody))
+    assert not provider.calls
+
+
 def asked(provider: Any, **options: Any) -> list[dict[str, Any]]:
     request = RetrievalRequest(query="release policy", **options)
     return list(asyncio.run(provider.retrieve(request, ALICE)))

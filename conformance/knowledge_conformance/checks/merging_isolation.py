@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import passage, text
-from knowledge_conformance.checks.composite_loops import in_own_loop
+from knowledge_conformance.checks.composite_loops import in_own_loop, own_loop
 from knowledge_conformance.checks.merging_sources import answering, asked_by, built_in, finding, ref, refs_to, source_of
 from knowledge_conformance.merging_subject import Merged, MergingSubject
 from knowledge_conformance.plain import copied
@@ -102,7 +102,7 @@ async def _same(subject: MergingSubject, sibling: _Sibling, alone: Sequence[Any]
     try:
         found = await _beside(subject, sibling.make())
     except Violation as error:
-        error.where = f"{error.where}, beside a source that {sibling.name}"
+        error.where = f"{error.where or subject.shown}, beside a source that {sibling.name}"
         raise
     if found != alone:
         raise Violation(
@@ -125,6 +125,30 @@ async def _beside(subject: MergingSubject, sibling: Any) -> list[tuple[str | Non
         for record in merged.records
         if copied(record.get("content")) in good
     ]
+
+
+# Clause 9.2
+@check("KP-1075", clause="9.2", level=Level.MUST)
+async def keyboard_interrupt_goes_through(subject: MergingSubject) -> None:
+    """A KeyboardInterrupt goes through: it is the user's, who wants the process to end.
+
+    Where it becomes one more failed source, Ctrl-C is ignored.
+    """
+
+    async def play() -> Merged:
+        merging = await subject.over([answering("raising", KeyboardInterrupt), finding("good", "one")], built_in(*_OWN))
+        return await merging.ask([ref("raising"), ref("good")])
+
+    ending = await own_loop(play)
+    # Out of the call, or past it, out of the loop.
+    error = ending.error if ending.value is None else ending.value.error
+    if type(error) is not KeyboardInterrupt:
+        raise Violation(
+            wanted="a KeyboardInterrupt that a source raises to go through",
+            saw=ending.value.came if ending.value is not None else "something else",
+            hint="catch KeyboardInterrupt before BaseException, and raise it again",
+        )
+    subject.observe()
 
 
 # Clause 10.5
@@ -169,6 +193,7 @@ async def a_failed_source_is_asked_again(subject: MergingSubject) -> None:
 CHECKS: Final[tuple[Check, ...]] = (
     built_in_is_always_there,
     a_source_costs_itself_alone,
+    keyboard_interrupt_goes_through,
     built_in_costs_itself_alone,
     a_failed_source_is_asked_again,
 )

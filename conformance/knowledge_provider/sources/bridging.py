@@ -63,14 +63,16 @@ class ProviderSource:
     async def retrieve(self, query: str, refs: References, context: RetrievalContext, /) -> list[dict[str, Any]]:
         """What the provider finds in each base, by the references' order; raises what it raises for any of them.
 
-        Raises ``KnowledgeReferenceInvalidError`` for a folder or document.
+        Raises ``KnowledgeReferenceInvalidError`` for a folder or document, and ``KnowledgeOwnerRequiredError``.
         """
+        # Clause 10.9: a provider that does not keep owners apart would answer.
+        own = read_context(context)
         if not all(ref.is_whole for ref in refs):
             raise KnowledgeReferenceInvalidError(
                 "target_type: wanted knowledge_base, and a folder or document came. A provider can be asked for whole "
                 "bases alone, and would answer more than was bound. Bind the whole source."
             )
-        endings = await of_each(refs, lambda ref: self._of(ref, query, context), lambda _: _CUT_OFF)
+        endings = await of_each(refs, lambda ref: self._of(ref, query, own), lambda _: _CUT_OFF)
         answers = [merging.read_answer(self.name, ending, top_k=limits.TOP_K_MAX) for ending in endings]
         _raise_first(answers, self.name)
         found = [self._records(answer, ref) for answer, ref in zip(answers, refs, strict=True)]

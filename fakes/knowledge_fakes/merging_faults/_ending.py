@@ -43,6 +43,17 @@ class LooksAtWhatWasRaised(PlainMerging):
         return Answer("failed", "unauthorized") if str(error).startswith("401") else super().failed(error)
 
 
+@fault("KP-1075", fragment="records")
+class KeyboardInterruptIsAFailure(PlainMerging):
+    """except BaseException takes the user's Ctrl-C for one more failed source."""
+
+    async def ask_source(self, name: str, query: str, refs: References, context: RetrievalContext) -> Ending:
+        try:
+            return await super().ask_source(name, query, refs, context)
+        except BaseException as error:  # the mistake
+            return Ending(error=error)
+
+
 @fault("KP-1058", fragment="raised")
 class OwnFailureEndsAll(PlainMerging):
     """Where the host's own search fails nothing is answered, though the sources were asked."""
