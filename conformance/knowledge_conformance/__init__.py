@@ -11,17 +11,21 @@ if TYPE_CHECKING:
     from knowledge_conformance.api import run as run
     from knowledge_conformance.report import Report as Report
     from knowledge_conformance.settings import Settings as Settings
+    from knowledge_conformance.suite import AccessConformance as AccessConformance
     from knowledge_conformance.suite import CompositeConformance as CompositeConformance
     from knowledge_conformance.suite import HostConformance as HostConformance
     from knowledge_conformance.suite import MergingConformance as MergingConformance
     from knowledge_conformance.suite import ProviderConformance as ProviderConformance
+    from knowledge_conformance.suite import RendererConformance as RendererConformance
     from knowledge_conformance.suite import SourceConformance as SourceConformance
 
 _HOMES = {
+    "AccessConformance": "suite",
     "CompositeConformance": "suite",
     "HostConformance": "suite",
     "MergingConformance": "suite",
     "ProviderConformance": "suite",
+    "RendererConformance": "suite",
     "Report": "report",
     "Settings": "settings",
     "SourceConformance": "suite",
@@ -30,10 +34,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "AccessConformance",
     "CompositeConformance",
     "HostConformance",
     "MergingConformance",
     "ProviderConformance",
+    "RendererConformance",
     "Report",
     "Settings",
     "SourceConformance",
@@ -61,6 +67,8 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
     add("--source", action="append", default=[], metavar="MODULE:OBJ", help="check this retrieval source; repeatable")
     add("--source-reference", action="append", metavar="ID", help="ask the source for this reference; repeatable")
     add("--merging", action="append", default=[], metavar="MODULE:FACTORY", help="check what merges sources")
+    add("--access", action="append", default=[], metavar="MODULE:FACTORY", help="check a rule of who may read what")
+    add("--renderer", action="append", default=[], metavar="MODULE:FACTORY", help="check what renders for a model")
     add("--provider-query", action="append", metavar="TEXT", help="a query that returns something; repeatable")
     add("--provider-timeout", type=float, metavar="SECONDS", help="time for one call of the provider (10)")
     add("--provider-examples", type=int, metavar="N", help="how many requests to generate (25)")
@@ -80,7 +88,8 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
 
 def pytest_configure(config: "pytest.Config") -> None:
     """Load the kit when something to check is named, and only then."""
-    if any(config.getoption(kind) for kind in ("provider", "host", "composite", "source", "merging")):
+    kinds = ("provider", "host", "composite", "source", "merging", "access", "renderer")
+    if any(config.getoption(kind) for kind in kinds):
         from knowledge_conformance.hushing import Hush
         from knowledge_conformance.plugin import Door
 

@@ -18,6 +18,7 @@ Provided = str | Callable[..., Any] | object
 A retrieval source is given in the same ways. For another ``kind`` it is the factory:
 ``factory(provider, *, timeout=…)`` makes a host of a provider, ``factory(children, *, timeout=…)`` a provider of
 several, and ``factory(built_in, sources, *, timeout=…)`` what merges a task's sources with what the host knows itself.
+``factory(provider, scope, *, identity)`` puts an access rule before a provider, and ``factory()`` makes a renderer.
 """
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from knowledge_conformance.check import Check, Phase
 from knowledge_conformance.checks import (
+    access,
     awaits,
     back_end,
     bases,
@@ -35,6 +36,7 @@ from knowledge_conformance.checks import (
     owners,
     passages,
     plainness,
+    renderers,
     repeating,
     requests,
     secrets,
@@ -126,8 +128,24 @@ MERGING_CHECKS: Final[tuple[Check, ...]] = (
 )
 """Every check of what merges a task's sources with what a host knows itself."""
 
+ACCESS_CHECKS: Final[tuple[Check, ...]] = access.CHECKS
+"""Every check of an access rule, prerequisites first."""
+
+RENDERER_CHECKS: Final[tuple[Check, ...]] = renderers.CHECKS
+"""Every check of what puts retrieved text in front of a model, prerequisites first."""
+
 BY_ID: Final[Mapping[str, Check]] = {
-    check.id: check for check in (*CHECKS, *HOST_CHECKS, *COMPOSITE_CHECKS, *SOURCE_CHECKS, *MERGING_CHECKS)
+    check.id: check
+    for checks in (
+        CHECKS,
+        HOST_CHECKS,
+        COMPOSITE_CHECKS,
+        SOURCE_CHECKS,
+        MERGING_CHECKS,
+        ACCESS_CHECKS,
+        RENDERER_CHECKS,
+    )
+    for check in checks
 }
 """All checks by their permanent ids."""
 
@@ -168,3 +186,16 @@ MERGING_NOT_TESTED: Final[Mapping[str, str]] = {
     "10.7 (pages)": "listing is another interface than merging, and optional",
 }
 """The same about merging hosts."""
+
+ACCESS_NOT_TESTED: Final[Mapping[str, str]] = {
+    "11.1 (every policy)": "the default of the rule that is given is looked at, not that of others beside it",
+    "11.5 (tools)": "a tool's arguments go to a host, of which KP-824 says what it makes of them",
+}
+"""The same about access rules."""
+
+RENDERER_NOT_TESTED: Final[Mapping[str, str]] = {
+    "12.1 (the override)": "what a host has asked for in so many words is its own decision",
+    "12.1 (at a cut)": "data are given room for all of them, so that both ends of each field are seen",
+    "12.1 (other templates)": "models read chat templates in more ways than those of the thirteen that are tried",
+}
+"""The same about renderers."""

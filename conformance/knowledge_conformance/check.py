@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from knowledge_conformance.watched import Watched
 
 Seen = TypeVar("Seen", bound="Watched")
-"""What a check looks at: a provider, a host, a composite."""
+"""What a check looks at: a provider, a host, or another kind."""
 
 REQUIREMENTS: Final = "1.0"
 """The frozen requirement set. A MUST whose ``since`` is later is advisory until the next protocol revision."""
@@ -87,6 +87,16 @@ class Check:
     def calls_allowed(self, settings: "Settings") -> int:
         """How many calls of the provider the check may make itself, the survey aside."""
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
+
+
+def number_of(check: Check) -> int:
+    """The number in a check's id, by which checks are listed: KP-304 stands before KP-1101."""
+    return int(check.id.removeprefix("KP-"))
+
+
+def section_of(check: Check) -> str:
+    """The section of the contract in a check's id: 3 of KP-304, and 11 of KP-1101."""
+    return str(number_of(check) // 100)
 
 
 def calls_where(setting: str, calls: int, *, thorough: int | None = None) -> Callable[["Settings"], int]:

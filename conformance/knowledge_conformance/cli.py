@@ -72,12 +72,16 @@ def _parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="say what a check is about")
     explain.add_argument("id", metavar="ID")
     explain.set_defaults(command=_explain)
-    run = commands.add_parser("run", help="check providers, hosts, composites, sources and merging hosts")
+    run = commands.add_parser("run", help="check providers, hosts and other kinds")
     run.add_argument("targets", metavar="MODULE:OBJ", nargs="*", help="providers; default: those of the settings")
     run.add_argument("--host", metavar="MODULE:FACTORY", action="append", default=[], help="what makes a host")
     run.add_argument("--composite", metavar="MODULE:FACTORY", action="append", default=[], help="what combines several")
     run.add_argument("--source", metavar="MODULE:OBJ", action="append", default=[], help="a retrieval source")
     run.add_argument("--merging", metavar="MODULE:FACTORY", action="append", default=[], help="what merges sources")
+    run.add_argument("--access", metavar="MODULE:FACTORY", action="append", default=[], help="a rule of who reads what")
+    run.add_argument(
+        "--renderer", metavar="MODULE:FACTORY", action="append", default=[], help="what renders for a model"
+    )
     run.add_argument("--report", metavar="PATH", type=Path, action="append", default=[], help=_WRITES)
     run.add_argument("-v", "--verbose", action="store_true", help="print a line for each check")
     run.add_argument("--profile", metavar="NAME", help="fast, default or thorough: which checks, and how much of each")
@@ -164,6 +168,8 @@ def _run(given: argparse.Namespace) -> int:
         *(("composite", target) for target in given.composite),
         *(("source", target) for target in given.source),
         *(("merging", target) for target in given.merging),
+        *(("access", target) for target in given.access),
+        *(("renderer", target) for target in given.renderer),
     ]
     providers = given.targets or (() if others else settings.providers)
     targets: dict[tuple[KindName, str], None] = dict.fromkeys([*(("provider", each) for each in providers), *others])

@@ -10,28 +10,33 @@ from pathlib import Path
 from typing import Final
 
 from knowledge_conformance.catalogue import BY_ID
-from knowledge_conformance.check import Check
+from knowledge_conformance.check import Check, number_of, section_of
 from knowledge_conformance.kinds import KINDS, kind_of
 from knowledge_conformance.reading import CHAPTERS
 from knowledge_conformance.report import report_schema
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.survey import SURVEY_CALLS
+from knowledge_fakes.access_faults import ACCESS_FAULTS
 from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
 from knowledge_fakes.faults import FAULTS, Fault
 from knowledge_fakes.host_faults import HOST_FAULTS, HostFault
+from knowledge_fakes.making import MakerFault
 from knowledge_fakes.merging_faults import MERGING_FAULTS, MergingFault
+from knowledge_fakes.renderer_faults import RENDERER_FAULTS
 from knowledge_fakes.source_faults import SOURCE_FAULTS, SourceFault
 from knowledge_provider.schemas import wire_schemas
 
 EXAMPLES_MAX: Final = 5
 """How many mistakes are listed under one check."""
 
-_MISTAKES: Final[tuple[Fault | HostFault | CompositeFault | SourceFault | MergingFault, ...]] = (
+_MISTAKES: Final[tuple[Fault | HostFault | CompositeFault | SourceFault | MergingFault | MakerFault, ...]] = (
     *FAULTS.values(),
     *HOST_FAULTS.values(),
     *COMPOSITE_FAULTS.values(),
     *SOURCE_FAULTS.values(),
     *MERGING_FAULTS.values(),
+    *ACCESS_FAULTS.values(),
+    *RENDERER_FAULTS.values(),
 )
 
 _HEAD: Final = """\
@@ -52,6 +57,7 @@ the default settings, and *the survey* is a few ordinary requests, at most {surv
 checks look at. Sections 8 and 9 are about hosts and composites, which are driven with providers of the kit's own.
 Section 10 is about retrieval sources, whose calls are counted as a provider's are, and from KP-1051 on about merging
 hosts, which are driven with sources of the kit's own.
+Sections 11 and 12 are about access rules and renderers, which are driven with rows and outcomes of the kit's own.
 """
 
 _NOT_TESTED: Final = """\
@@ -76,12 +82,7 @@ def checks_page() -> str:
 
 
 def _in_section(number: str) -> Iterable[Check]:
-    return [BY_ID[name] for name in sorted(BY_ID, key=place_of) if name[3:-2] == number]
-
-
-def place_of(check_id: str) -> int:
-    """Where a check stands among others, by the number in its id."""
-    return int(check_id.removeprefix("KP-"))
+    return [check for check in sorted(BY_ID.values(), key=number_of) if section_of(check) == number]
 
 
 def _entry(check: Check) -> str:

@@ -23,9 +23,9 @@ class FollowUpError(Exception):
 def replaying(text: str, kinds: Collection[str]) -> Replay:
     """What ``--replay`` asks for, in a run on targets of ``kinds``; raises ``TokenError``."""
     replay = read_token(text)
-    kind = kind_of(replay.check).name
-    if kind not in kinds:
-        raise TokenError(f"{replay.check.id} is a check of a {kind}, and this run has none; name one")
+    kind = kind_of(replay.check)
+    if kind.name not in kinds:
+        raise TokenError(f"{replay.check.id} is a check of {kind.what}, and this run has none; name one")
     return replay
 
 

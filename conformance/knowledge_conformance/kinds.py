@@ -6,20 +6,24 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from knowledge_conformance import catalogue
+from knowledge_conformance.access_subject import AccessSubject
 from knowledge_conformance.check import Check, Facet
 from knowledge_conformance.composite_subject import CompositeSubject
 from knowledge_conformance.host_subject import HostSubject
 from knowledge_conformance.merging_subject import MergingSubject
+from knowledge_conformance.renderer_subject import RendererSubject
 from knowledge_conformance.source_subject import SourceSubject
 from knowledge_conformance.source_survey import SourceSurvey
 from knowledge_conformance.survey import Survey
 from knowledge_conformance.target import A_PROVIDER, A_SOURCE
 
-KindName = Literal["provider", "host", "composite", "source", "merging"]
-"""What a target is: a provider or a retrieval source, or what makes a host, a composite or a merging host of others.
+KindName = Literal["provider", "host", "composite", "source", "merging", "access", "renderer"]
+"""What a target is: a provider or a retrieval source, or what makes one of the others.
 
-Those that are made are made over providers and sources that the kit hands to what makes them.
+Those that are made are mostly made over providers and sources that the kit hands to what makes them.
 """
+
+_TIMED: Final[Mapping[str, object]] = MappingProxyType({"timeout": 1.0})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,9 +31,10 @@ class Kind:
     """One kind of target. ``name`` is the option's and the node ids'.
 
     ``subject`` makes what its checks look at; None where that is a provider. ``called`` is how the target is called
-    where it is a factory, with ``given`` arguments by position: what it makes is driven with fakes. Otherwise the
-    target is ``one``, or makes it; then its calls cost a back end something, and a run has a budget of them, and a
-    ``survey`` of ordinary answers. ``noun`` is what people call it, where its name is another.
+    where it is a factory, and ``arguments`` are those of such a call, to try whether it takes them: what it makes is
+    driven with fakes. Otherwise the target is ``one``, or makes it; then its calls cost a back end something, and a run
+    has a budget of them, and a ``survey`` of ordinary answers. ``noun`` is what people call it, where its name is
+    another.
     """
 
     name: KindName
@@ -38,7 +43,7 @@ class Kind:
     facets: tuple[Facet, ...]
     subject: Callable[..., Any] | None = None
     called: str = ""
-    given: int = 1
+    arguments: tuple[tuple[object, ...], Mapping[str, object]] = ((None,), _TIMED)
     one: str = A_PROVIDER
     survey: Callable[[], Any] = Survey
     noun: str = ""
@@ -46,12 +51,17 @@ class Kind:
     @property
     def wanted(self) -> str:
         """What a target has to be, in words."""
-        return f"what makes a {self.words}, called as {self.called}" if self.called else self.one
+        return f"what makes {self.what}, called as {self.called}" if self.called else self.one
 
     @property
     def words(self) -> str:
         """What people call such a target."""
         return self.noun or self.name
+
+    @property
+    def what(self) -> str:
+        """The same with its article."""
+        return f"{'an' if self.words[0] in 'aeiou' else 'a'} {self.words}"
 
     @property
     def driven(self) -> bool:
@@ -92,12 +102,31 @@ MERGING: Final = Kind(
     (Facet.CORE,),
     MergingSubject,
     "factory(built_in, sources, *, timeout=…)",
-    given=2,
+    ((None, None), _TIMED),
     noun="merging host",
+)
+ACCESS: Final = Kind(
+    "access",
+    catalogue.ACCESS_CHECKS,
+    catalogue.ACCESS_NOT_TESTED,
+    (Facet.CORE,),
+    AccessSubject,
+    "factory(provider, scope, *, identity)",
+    ((None, None), {"identity": None}),
+    noun="access rule",
+)
+RENDERER: Final = Kind(
+    "renderer",
+    catalogue.RENDERER_CHECKS,
+    catalogue.RENDERER_NOT_TESTED,
+    (Facet.CORE,),
+    RendererSubject,
+    "factory()",
+    ((), {}),
 )
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
-    {kind.name: kind for kind in (PROVIDER, HOST, COMPOSITE, SOURCE, MERGING)}
+    {kind.name: kind for kind in (PROVIDER, HOST, COMPOSITE, SOURCE, MERGING, ACCESS, RENDERER)}
 )
 """The kinds by their names."""
 

@@ -34,6 +34,8 @@ CHAPTERS: Final[Mapping[str, str]] = MappingProxyType(
         "8": "Host",
         "9": "Several providers behind one",
         "10": "External sources of a task",
+        "11": "Access scope",
+        "12": "Untrusted content",
     }
 )
 """The contract's sections by their numbers."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from knowledge_conformance.kinds import KINDS
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.repro_bodies import ANSWERED, BODIES, REFUSED
 from knowledge_conformance.results import BROKEN
@@ -81,7 +82,7 @@ def write_repros(report: Report, settings: Settings, folder: Path) -> Iterator[s
 
 def _unshown(report: Report, check: CheckReport) -> str | None:
     if report.kind != "provider":
-        return f"tests are written for providers only; --replay asks a {report.noun} again"
+        return f"tests are written for providers only; --replay asks {KINDS[report.kind].what} again"
     if "<" in report.target or "+" in report.target:
         return "the provider cannot be imported by its name"
     if _body(check) is None or (check.input is None and "REQUEST" in _with_asking(_body(check) or "")):

@@ -63,4 +63,4 @@ class Selection:
             return f"there is no {KINDS[kind].words} in this run; name one with --{kind}"
         if ":" in name:
             return f"there is no {KINDS[kind].words} {name!r} in this run; --{kind} names {', '.join(named)}"
-        return f"there is no check {name!r} of a {KINDS[kind].words}; knowledge-kit checks lists them"
+        return f"there is no check {name!r} of {KINDS[kind].what}; knowledge-kit checks lists them"

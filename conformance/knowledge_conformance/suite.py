@@ -7,7 +7,16 @@ import pytest
 
 from knowledge_conformance.api import resolve
 from knowledge_conformance.catalogue import BY_ID
-from knowledge_conformance.kinds import COMPOSITE, HOST, MERGING, PROVIDER, SOURCE, Kind
+from knowledge_conformance.kinds import (
+    ACCESS,
+    COMPOSITE,
+    HOST,
+    MERGING,
+    PROVIDER,
+    RENDERER,
+    SOURCE,
+    Kind,
+)
 from knowledge_conformance.profiles import selected
 from knowledge_conformance.results import FAILING, CheckOutcome
 from knowledge_conformance.running import Run
@@ -151,6 +160,37 @@ class MergingConformance(_Conformance):
     merging: ClassVar[Any] = None
     _kind: ClassVar[Kind] = MERGING
     test_check: ClassVar[Callable[..., None]] = _each_check(MERGING)
+    test_verdict: ClassVar[Callable[..., None]] = (
+        _verdict  # after the checks, as pytest runs a class in the order of its names
+    )
+
+
+class AccessConformance(_Conformance):
+    """The same for a rule about who may read what: set ``access`` as ``host`` is set.
+
+    The factory is called as ``factory(provider, scope, *, identity)``. ``scope`` is the configured ``AccessScope``, or
+    None where nothing is configured. ``identity(context)`` gives a mapping of what the run knows of who asks:
+    ``tenant_id``, ``user_id`` and ``roles``, or nothing. It gives a provider that shows what that reader may see.
+    """
+
+    access: ClassVar[Any] = None
+    _kind: ClassVar[Kind] = ACCESS
+    test_check: ClassVar[Callable[..., None]] = _each_check(ACCESS)
+    test_verdict: ClassVar[Callable[..., None]] = (
+        _verdict  # after the checks, as pytest runs a class in the order of its names
+    )
+
+
+class RendererConformance(_Conformance):
+    """The same for what puts an outcome in front of a model: set ``renderer`` as ``host`` is set.
+
+    The factory, or a class, is called without arguments and gives an object with ``inject(messages, block)`` and
+    ``render_block(outcome, *, max_chars)``, where ``max_chars`` may be left out.
+    """
+
+    renderer: ClassVar[Any] = None
+    _kind: ClassVar[Kind] = RENDERER
+    test_check: ClassVar[Callable[..., None]] = _each_check(RENDERER)
     test_verdict: ClassVar[Callable[..., None]] = (
         _verdict  # after the checks, as pytest runs a class in the order of its names
     )

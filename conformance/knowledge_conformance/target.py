@@ -7,7 +7,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -133,16 +133,16 @@ def _wrapped(target: Target, provider: Any) -> Any:
     return provider if target.wrap is None else target.wrap(provider)
 
 
-def factory_of(target: Target, wanted: str, given: int = 1) -> Callable[..., Any]:
-    """The target itself, which makes hosts or composites; raises ``TargetError`` unless it is what is ``wanted``.
-
-    It has to take so many arguments as are ``given``, and a time-out.
-    """
+def factory_of(
+    target: Target, wanted: str, arguments: tuple[tuple[object, ...], Mapping[str, object]]
+) -> Callable[..., Any]:
+    """The target itself, which can be called with ``arguments``; ``TargetError`` unless it is what is ``wanted``."""
     factory: Callable[..., Any] = target.value
     if not callable(factory):
         raise TargetError(f"cannot use {target.name}: it is {_kind(factory)}; wanted {wanted}")
     try:
-        inspect.signature(factory).bind(*[None] * given, timeout=1.0)
+        positional, named = arguments
+        inspect.signature(factory).bind(*positional, **named)
     except TypeError as error:
         raise TargetError(f"cannot use {target.name}: {show_error(error)}; wanted {wanted}") from None
     except BaseException:  # its signature cannot be read, which says nothing

@@ -3,6 +3,7 @@
 Knows what attackers write and the shape of an outcome, no renderer: any can be tried with it.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from knowledge_conformance.chat_templates import CHAT_TEMPLATES
 from knowledge_provider.normalize import normalize_response
 from knowledge_provider.outcome import NOTICE, Outcome, OutcomeResult, SourceReport
 
-__all__ = ["BREAKOUTS", "attacks", "outcomes"]
+__all__ = ["BREAKOUTS", "attacks", "outcomes", "repeated_attacks"]
 
 BREAKOUTS: Final[Families] = (
     # A frame's own lines, and those of other frames.
@@ -89,10 +90,19 @@ BREAKOUTS: Final[Families] = (
 """Texts that get out of a frame or into a reader's eye where a renderer is careless, in groups of a kind."""
 
 
-def attacks() -> SearchStrategy[str]:
-    """Texts of several such parts, with ordinary and hostile ones between them; at most a few hundred code points."""
+def attacks(own: Sequence[str] = ()) -> SearchStrategy[str]:
+    """Texts of several such parts, with ordinary and hostile ones between them; at most a few hundred code points.
+
+    ``own`` are further parts: the pieces of a frame that is to be broken out of.
+    """
     words = st.sampled_from(("Refunds take 14 days.", " ", "\n", "\n\n", "a", ":", "USER", "[", "!", "/", "知识"))
-    return st.lists(from_families(BREAKOUTS) | words | hostile_text(), max_size=8).map("".join)
+    parts = from_families(BREAKOUTS) | words | hostile_text()
+    return st.lists(st.sampled_from(own) | parts if own else parts, max_size=8).map("".join)
+
+
+def repeated_attacks(own: Sequence[str] = ()) -> SearchStrategy[str]:
+    """The same, some of them several times in a row, for who looks at the beginning of a text alone."""
+    return st.builds(lambda text, times: (text * times)[:3000], attacks(own), st.integers(1, 12))
 
 
 def _long(text: SearchStrategy[str]) -> SearchStrategy[str]:

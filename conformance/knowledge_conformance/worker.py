@@ -270,7 +270,7 @@ class Opened:
 
     async def _made(self, target: Target, stack: AsyncExitStack) -> tuple[Any, bool]:
         if self._kind.driven:
-            return factory_of(target, self._kind.wanted, self._kind.given), False
+            return factory_of(target, self._kind.wanted, self._kind.arguments), False
         return await open_provider(target, stack)
 
     async def _left(self) -> None:

@@ -7,8 +7,19 @@ from pathlib import Path
 import pytest
 
 from knowledge_conformance.catalogue import BY_ID
-from knowledge_conformance.check import REQUIREMENTS, Check, Level
-from knowledge_conformance.kinds import COMPOSITE, HOST, KINDS, MERGING, PROVIDER, SOURCE, Kind, kind_of
+from knowledge_conformance.check import REQUIREMENTS, Check, Level, section_of
+from knowledge_conformance.kinds import (
+    ACCESS,
+    COMPOSITE,
+    HOST,
+    KINDS,
+    MERGING,
+    PROVIDER,
+    RENDERER,
+    SOURCE,
+    Kind,
+    kind_of,
+)
 from knowledge_conformance.settings import Settings
 
 FROZEN = json.loads((Path(__file__).parent / "data" / "requirements-1.0.json").read_text(encoding="utf-8"))
@@ -20,6 +31,8 @@ CLAUSES = {
     COMPOSITE: {f"9.{at}" for at in range(1, 7)},
     SOURCE: {f"10.{at}" for at in range(1, 10)},
     MERGING: {f"10.{at}" for at in range(1, 10)},
+    ACCESS: {f"11.{at}" for at in range(1, 6)},
+    RENDERER: {f"12.{at}" for at in range(1, 3)},
 }
 ids = pytest.mark.parametrize("check", BY_ID.values(), ids=BY_ID)
 each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -52,10 +65,10 @@ def test_every_clause_has_a_check_or_a_reason(kind: Kind) -> None:
 
 @ids
 def test_an_id_tells_its_section(check: Check) -> None:
-    """KP-304 is about section 3."""
-    assert re.fullmatch(r"KP-[1-9]\d?\d\d", check.id)
-    section = {HOST: "8", COMPOSITE: "9", SOURCE: "10", MERGING: "10"}.get(kind_of(check), check.clause[0])
-    assert check.id[3:-2] == section
+    """KP-304 is about section 3, and KP-1101 about section 11."""
+    assert re.fullmatch(r"KP-[1-9]\d{2,3}", check.id)
+    own = {HOST: "8", COMPOSITE: "9", SOURCE: "10", MERGING: "10", ACCESS: "11", RENDERER: "12"}
+    assert section_of(check) == own.get(kind_of(check), check.clause[0])
 
 
 @ids

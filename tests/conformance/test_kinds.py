@@ -11,7 +11,7 @@ from doors import SOUND, ids_in, lines, run, run_pytest
 from knowledge_conformance import Settings, assert_conforms, cli
 from knowledge_conformance import run as run_kit
 from knowledge_conformance.api import NotConformantError
-from knowledge_conformance.kinds import HOST, KINDS, kind_named, kind_of
+from knowledge_conformance.kinds import ACCESS, HOST, KINDS, RENDERER, kind_named, kind_of
 from knowledge_conformance.report import Report
 from knowledge_conformance.results import CheckOutcome
 from knowledge_conformance.target import TargetError
@@ -32,7 +32,7 @@ def test_each_check_has_one_kind() -> None:
 
 def test_an_unknown_kind_is_refused_by_name() -> None:
     """With what there is."""
-    with pytest.raises(ValueError, match="one of provider, host, composite, source, merging; got 'ghost'"):
+    with pytest.raises(ValueError, match=r"one of provider, host, composite, .*; got 'ghost'"):
         kind_named("ghost")
 
 
@@ -90,6 +90,9 @@ UNUSABLE = {
     "--host=knowledge_fakes.conformant:CONFORMANT": f"wanted {HOST.wanted}",
     f"--host={OUR_HOST} provider::KP-101": "provider::KP-101: there is no provider in this run",
     f"--host={OUR_HOST} host::KP-101": "host::KP-101: there is no check 'KP-101' of a host",
+    f"--access={OUR_HOST}": f"wanted {ACCESS.wanted}",
+    "--access=knowledge_fakes.plain_access:factory access::KP-101": "there is no check 'KP-101' of an access rule",
+    f"--renderer={OUR_HOST}": f"wanted {RENDERER.wanted}",
     "--composite=nowhere:factory": "there is no module 'nowhere' on the path",
 }
 
@@ -173,3 +176,57 @@ def test_the_script_knows_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["checks"])
     printed = capsys.readouterr().out
     assert all(f"{check.id}  " in printed for kind in KINDS.values() for check in kind.checks)
+
+
+PLAIN = {"access": "knowledge_fakes.plain_access:factory", "renderer": "knowledge_fakes.plain_renderer:factory"}
+FAULTY = {
+    "access": ("knowledge_fakes.faulty_access:permissive_by_default", "KP-1102"),
+    "renderer": ("knowledge_fakes.faulty_renderers:tags_without_escaping", "KP-1209"),
+}
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_rules_and_renderers_are_checked_by_option(kind: str, tmp_path: Path) -> None:
+    """In a child process, with a verdict; a failure names the command that shows it again."""
+    sound = run_pytest(tmp_path, f"--{kind}={PLAIN[kind]}")
+    assert (sound.returncode, len(lines(sound.stdout, starting="verdict conformant: core"))) == (0, 1), sound.stdout
+    target, check_id = FAULTY[kind]
+    faulty = run_pytest(tmp_path, f"--{kind}={target}", f"{kind}::{check_id}")
+    assert faulty.returncode == 1
+    assert f"{check_id} failed: " in faulty.stdout
+    assert f"pytest --{kind}={target} --replay={check_id}.1." in faulty.stdout
+
+
+MORE_CLASSES = """
+from knowledge_conformance import AccessConformance, RendererConformance
+from knowledge_fakes import plain_access
+from knowledge_provider import untrusted
+
+class TestRule(AccessConformance):
+    access = staticmethod(plain_access.factory)
+
+class TestRenderer(RendererConformance):
+    renderer = staticmethod(lambda: untrusted)
+
+class TestFaulty(RendererConformance):
+    renderer = "knowledge_fakes.faulty_renderers:the_systems_word"
+"""
+
+
+def test_rules_and_renderers_through_classes(tmp_path: Path) -> None:
+    """One test for each check, also of a factory that only this process has."""
+    (tmp_path / "test_mine.py").write_text(MORE_CLASSES)
+    done = run_pytest(tmp_path, "test_mine.py", "-q", "-k", "KP-1101 or KP-1203", "-rA", "--tb=short")
+    passed = {line.split("::", 1)[1] for line in lines(done.stdout, starting="PASSED ")}
+    assert passed == {"TestRule::test_check[KP-1101]", "TestRenderer::test_check[KP-1203]"}
+    assert "KP-1203 failed: " in done.stdout
+
+
+def test_rules_and_renderers_through_functions() -> None:
+    """``assert_conforms`` raises with everything in it; what takes other arguments is refused."""
+    with pytest.raises(NotConformantError, match="KP-1102 failed"):
+        assert_conforms(FAULTY["access"][0], kind="access")
+    with pytest.raises(TargetError, match=r"wanted what makes an access rule, called as factory\(provider, scope"):
+        assert_conforms(lambda provider, scope: provider, kind="access")
+    with pytest.raises(TargetError, match=r"wanted what makes a renderer, called as factory\(\)"):
+        assert_conforms(lambda outcome: "", kind="renderer")

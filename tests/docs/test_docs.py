@@ -290,6 +290,8 @@ def test_the_changelog_counts_the_checks() -> None:
     assert f"{len(catalogue.COMPOSITE_CHECKS)} of composites" in text
     assert f"{len(catalogue.SOURCE_CHECKS)} of sources" in text
     assert f"{len(catalogue.MERGING_CHECKS)} of merging hosts" in text
+    assert f"{len(catalogue.ACCESS_CHECKS)} of access rules" in text
+    assert f"{len(catalogue.RENDERER_CHECKS)} of renderers" in text
 
 
 def test_schemas_of_the_page_are_files() -> None:

@@ -1,0 +1,346 @@
+"""How a rule asks and answers (clause 11.3 and those of providers): knows counts, errors and what is hidden.
+
+What is hidden has words of its own, which are looked for in everything that comes out.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from knowledge_conformance.access_subject import ANSWER_SECONDS, AccessSubject, new_context, shown_ids
+from knowledge_conformance.calls import Raised
+from knowledge_conformance.check import Check, Level, Violation, check
+from knowledge_conformance.checks.access_rows import (
+    ALICE,
+    REQUEST,
+    answer_of,
+    index,
+    knowing,
+    row,
+)
+from knowledge_conformance.exchange import Exchange
+from knowledge_conformance.plain import DEPTH_MAX, Plain, plain
+from knowledge_conformance.render import show
+from knowledge_fakes.scripted import HeldProvider, ScriptedProvider, returning
+from knowledge_provider import CancelSignal, RetrievalRequest, errors, limits, normalize_response
+from knowledge_provider.errors import error_code
+
+_MINE: Final[Mapping[str, Any]] = {"user_id": "alice"}
+_BOBS: Final[Mapping[str, Any]] = {"user_id": "bob"}
+_CALLS_MAX: Final = 8
+_DEADLINE: Final = 0.5
+_SLACK: Final = 1.0
+# Nobody would count so many by chance.
+_COUNT: Final = 7341
+
+
+def _rows(labels: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [row(f"row-{place}", dict(each)) for place, each in enumerate(labels)]
+
+
+# Clause 3.3
+@check("KP-1113", clause="3.3", level=Level.MUST, needs=("KP-1121",))
+async def never_more_than_were_asked_for(subject: AccessSubject) -> None:
+    """At most top_k results are shown, however many the provider gives, or are asked for to have some left.
+
+    A host plans by top_k. Who asks for eight to be able to withhold some must still answer with the two that were
+    wanted.
+    """
+    rows = _rows([_MINE] * 20)
+    for top_k in (1, 2, 5, limits.TOP_K_MAX):
+        request = REQUEST.model_copy(update={"top_k": top_k})
+        for provider in (knowing(rows), ScriptedProvider([rows])):
+            async with subject.scoped(provider, ALICE) as scoped:
+                exchange = await scoped.answer(request)
+            if shown_ids(exchange) != [each["id"] for each in rows[:top_k]]:
+                raise Violation(
+                    wanted=f"the first {top_k} of {len(rows)} results that may be shown, since top_k is {top_k}",
+                    saw=f"{exchange.size}: {', '.join(shown_ids(exchange)[:10])}",
+                    hint="stop at request.top_k, in the provider's order",
+                )
+            subject.observe()
+
+
+# Clause 5.9
+@check("KP-1114", clause="5.9", level=Level.MUST, needs=("KP-1121",))
+async def what_is_shown_stays_what_it_is(subject: AccessSubject) -> None:
+    """A result that is shown keeps its id, content, score, source and metadata, and its place before the next one.
+
+    A rule decides who sees something, not what it says. A host may look at the labels once more.
+    """
+    source = {"id": "d", "title": "Approvals", "uri": "https://a.example.com/d", "locator": "p 3"}
+    whole = [
+        row("first", {**_MINE, "department": "people", "revision": 3, "binding": True}, source=source, score=0.9),
+        row("hidden", dict(_BOBS), score=0.8),
+        row("second", {"visibility": "public", "tenant_id": "acme"}, score=0.7),
+        {**row("third", dict(_MINE), score=0.6), "content": "First line\n\tand a second one, 审批 🚢"},
+    ]
+    exchange = await answer_of(subject, whole, ALICE)
+    wanted = _normalized([each for each in whole if each["id"] != "hidden"])
+    found = _normalized(exchange.response)
+    for expected, came in zip(wanted, [*found, *[{}] * len(wanted)], strict=False):
+        for name, held in expected.items():
+            if came.get(name) != held:
+                raise Violation(
+                    wanted=f"{expected['id']} with its {name}: {show(held)}",
+                    saw=f"{show(came.get('id'))} with {show(came.get(name))}",
+                    hint="give on each item as it came, in the order in which they came",
+                )
+        subject.observe()
+
+
+def _normalized(response: object) -> list[dict[str, Any]]:
+    return list(normalize_response(response, query=REQUEST.query, limit=limits.TOP_K_MAX).to_dict().get("results", []))
+
+
+# Clause 3.5
+@check("KP-1115", clause="3.5", level=Level.MUST, needs=("KP-1121",))
+async def the_provider_is_asked_what_was_asked(subject: AccessSubject) -> None:
+    """The provider gets the query, the bases and the filters of the request, each time that it is asked, and its owner.
+
+    What it does not get it cannot restrict itself to, and then the rule shows what the caller had excluded.
+    """
+    request = RetrievalRequest(
+        query="release policy", top_k=2, knowledge_base_ids=("engineering",), filters={"language": "en"}
+    )
+    provider = knowing(_rows([_BOBS] * 8), capabilities={"filters": True})
+    async with subject.scoped(provider, ALICE) as scoped:
+        await scoped.answer(request, new_context("alice"))
+    if not provider.calls:
+        raise Violation(
+            wanted="the provider to be asked", saw="no call of it", hint="ask it, and filter what it answers"
+        )
+    for call in provider.calls:
+        for name in ("query", "knowledge_base_ids", "filters"):
+            _require_same(name, getattr(request, name), getattr(call.request, name))
+        _require_same("owner_id", "alice", call.context.owner_id)
+        if not 1 <= call.request.top_k <= limits.TOP_K_MAX:
+            raise Violation(
+                wanted=f"top_k from 1 to {limits.TOP_K_MAX}",
+                saw=show(call.request.top_k),
+                hint="no provider has to accept more: ask for eight at most",
+            )
+        subject.observe()
+
+
+def _require_same(name: str, wanted: object, saw: object) -> None:
+    if wanted != saw:
+        raise Violation(
+            wanted=f"the request's own {name} for the provider: {show(wanted)}",
+            saw=show(saw),
+            hint="copy the request, and change nothing but top_k: request.model_copy(update={'top_k': …})",
+        )
+
+
+# Clause 11.3
+@check("KP-1116", clause="11.3", level=Level.SHOULD, needs=("KP-1113",))
+async def more_is_asked_for_where_too_few_are_left(subject: AccessSubject) -> None:
+    """Where filtering left fewer than were asked for, and there may be more, more is asked for.
+
+    What others may read must not push what is the reader's own out of the answer. A request can ask for eight.
+    """
+    request = REQUEST.model_copy(update={"top_k": 2})
+    for labels, wanted in (
+        ([_BOBS, _BOBS, _BOBS, _MINE, _BOBS, _MINE], ["row-3", "row-5"]),
+        ([_MINE, _BOBS, _BOBS, _BOBS, _BOBS, _BOBS, _BOBS, _MINE], ["row-0", "row-7"]),
+    ):
+        exchange = await answer_of(subject, _rows(labels), ALICE, request=request)
+        if shown_ids(exchange) != wanted:
+            raise Violation(
+                wanted=f"{', '.join(wanted)}, which are among the first {limits.TOP_K_MAX} and the reader's own",
+                saw=", ".join(shown_ids(exchange)) or "nothing",
+                hint="where too few are left of a full answer, ask once more with top_k=8",
+            )
+        subject.observe()
+
+
+# Clause 11.3
+@check("KP-1117", clause="11.3", level=Level.SHOULD, needs=("KP-1121",))
+async def asking_for_more_has_an_end(subject: AccessSubject) -> None:
+    """Asking for more has a bound, and stays within the caller's time: what was found by then is the answer.
+
+    An index of which a reader may see nothing must not cost hundreds of calls, nor the result that came first.
+    """
+    provider = knowing(_rows([_BOBS] * 20))
+    async with subject.scoped(provider, ALICE) as scoped:
+        await scoped.answer(REQUEST.model_copy(update={"top_k": 2}))
+    if len(provider.calls) > _CALLS_MAX:
+        raise Violation(
+            wanted=f"at most {_CALLS_MAX} calls of the provider for one search",
+            saw=f"{len(provider.calls)} calls",
+            hint="ask a second time at most, for the most that a request can ask for",
+        )
+    subject.observe()
+    await _in_time(subject)
+
+
+async def _in_time(subject: AccessSubject) -> None:
+    rows = _rows([_MINE, _BOBS, _BOBS])
+    with HeldProvider() as slow:
+        provider = ScriptedProvider([index(rows), slow.retrieve])
+        async with subject.scoped(provider, ALICE) as scoped:
+            began = time.monotonic()
+            signal = CancelSignal(deadline=began + _DEADLINE)
+            exchange = await scoped.ask(REQUEST.model_copy(update={"top_k": 2}), new_context(signal=signal))
+            seconds = time.monotonic() - began
+    if shown_ids(exchange) != ["row-0"] or seconds > _DEADLINE + _SLACK:
+        raise Violation(
+            wanted=f"row-0, which came first, within the caller's {_DEADLINE:g} s, though asking for more hangs",
+            saw=f"{exchange.came} after {seconds:.1f} s",
+            hint="give the second question a part of signal.remaining(), and the first answer where it does not end",
+        )
+    subject.observe()
+
+
+# Clause 5.10
+@check("KP-1118", clause="5.10", level=Level.MUST, needs=("KP-1121",))
+async def a_failure_is_no_empty_answer(subject: AccessSubject) -> None:
+    """What the provider raises comes out as an error of its code, and an answer that cannot be read is one, too.
+
+    An empty answer says that there is nothing for this reader. Nobody knows that when the back end is down.
+    """
+    for error in (
+        errors.KnowledgeUnauthorizedError("no"),
+        errors.KnowledgeRateLimitedError("later"),
+        errors.KnowledgeFiltersUnsupportedError("none"),
+        ConnectionError("down"),
+    ):
+        await _require_failure(subject, ScriptedProvider([error]), f"raises {type(error).__name__}", error)
+    for answer in (None, "nothing", {"error": "down"}, [None, 3]):
+        await _require_failure(subject, ScriptedProvider([returning(answer)]), f"answers {show(answer)}")
+    # The second question fails, and nothing has been found by then.
+    others = ScriptedProvider([index(_rows([_BOBS] * 8)), ConnectionError("down")])
+    async with subject.scoped(others, ALICE) as scoped:
+        exchange = await scoped.ask(REQUEST.model_copy(update={"top_k": 2}))
+    if exchange.error is None and len(others.calls) > 1:
+        raise _no_failure("fails when it is asked for more, with nothing found by then", exchange)
+    subject.observe()
+
+
+async def _require_failure(
+    subject: AccessSubject, provider: ScriptedProvider, does: str, error: BaseException | None = None
+) -> None:
+    async with subject.scoped(provider, ALICE) as scoped:
+        exchange = await scoped.ask(REQUEST)
+    if exchange.error is None:
+        raise _no_failure(does, exchange)
+    code = None if error is None else error_code(error)
+    if code is not None and error_code(exchange.error) != code:
+        raise Violation(
+            wanted=f"an error with the code {code}, as the provider's",
+            saw=exchange.came,
+            hint="let the provider's own error through, since a host reads its code",
+        )
+    subject.observe()
+
+
+def _no_failure(does: str, exchange: Exchange) -> Violation:
+    return Violation(
+        wanted=f"an error where the provider {does}",
+        saw=exchange.came,
+        hint="let what the provider raises through, and raise where its answer is no list of results",
+    )
+
+
+# Clause 11.2
+@check("KP-1119", clause="11.2", level=Level.MUST, needs=("KP-1121",))
+async def nothing_tells_of_what_is_hidden(subject: AccessSubject) -> None:
+    """Nothing of a withheld result comes out: no text, no label, no count, neither in an answer nor in an error.
+
+    How many contracts somebody else has is theirs to know, too. Reports of sources count what was found for everybody.
+    """
+    labels = {"user_id": "hiddenuser", "tenant_id": "hiddentenant", "note": "hiddennote"}
+    source = {"id": "hiddensource", "title": "hiddentitle", "locator": "hiddenplace"}
+    hidden = [{**row(f"hiddenid{place}", labels), "content": "hiddencontent", "source": source} for place in range(3)]
+    report = {"key": "contracts", "status": "hit", "count": _COUNT}
+    failed = {"key": "wiki", "status": "failed", "reason": "timeout", "count": _COUNT}
+    for rows, reports in (
+        ([row("mine", dict(_MINE)), *hidden], [report]),
+        (hidden, [report]),
+        (hidden, [report, failed]),
+        ([row("mine", dict(_MINE)), *hidden], [report, failed]),
+    ):
+        provider = ScriptedProvider([{"results": rows, "sources": reports}])
+        async with subject.scoped(provider, ALICE) as scoped:
+            exchange = await scoped.ask(REQUEST)
+        told = next(_tells(exchange), None)
+        if told is not None:
+            raise Violation(
+                wanted="nothing of what is withheld, wherever it stands",
+                saw=f"{told} in {'what was raised' if exchange.error is not None else 'the answer'}",
+                hint="make the answer of what is shown alone; drop the reports of sources, or their counts",
+            )
+        subject.observe()
+
+
+def _tells(exchange: Exchange) -> Iterator[str]:
+    error = exchange.error
+    held = plain(exchange.response) if error is None else (str(error), *map(str, getattr(error, "__notes__", ())))
+    for each in _leaves(held):
+        if isinstance(each, str) and "hidden" in each:
+            yield show(each)
+        if each == _COUNT or (isinstance(each, str) and str(_COUNT) in each):
+            yield "the count of a source that found what is hidden"
+
+
+def _leaves(held: Plain, depth: int = 3 * DEPTH_MAX) -> Iterator[Plain]:
+    if isinstance(held, tuple) and depth:
+        for each in held:
+            yield from _leaves(each, depth - 1)
+    else:
+        yield held
+
+
+# Clause 7.1
+@check("KP-1120", clause="7.1", level=Level.MUST, needs=("KP-1121",))
+async def cancelling_reaches_the_provider(subject: AccessSubject) -> None:
+    """Cancelled while the provider works, a search ends as cancelled, and the provider's own call is cancelled.
+
+    Otherwise the back end works on for somebody who has gone.
+    """
+    with HeldProvider() as held:
+        async with subject.scoped(held, ALICE) as scoped:
+            search = await scoped.start(REQUEST, new_context("alice"))
+            await _happens(subject, held, search)
+            search.cancel()
+            await asyncio.wait({search}, timeout=_SLACK)
+            ended = search.done() and (search.cancelled() or _raised_cancellation(search.result()))
+            reached = held.cancelled.is_set() or held.told.is_set()
+    if not (ended and reached):
+        raise Violation(
+            wanted="the search to end as cancelled, and the provider to be told",
+            saw="the provider was not told" if ended else "it did not end as cancelled",
+            hint="await the provider in the caller's own task, or cancel its task when yours is",
+        )
+    subject.observe()
+
+
+async def _happens(subject: AccessSubject, held: HeldProvider, search: "asyncio.Task[Any]") -> None:
+    started = asyncio.ensure_future(held.started.wait())
+    await asyncio.wait({started, search}, timeout=ANSWER_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    started.cancel()
+    if not held.started.is_set():
+        raise Violation(
+            wanted="the provider to be asked",
+            saw="no call of it",
+            hint="ask it, and filter what it answers",
+            where=subject.shown,
+        )
+
+
+def _raised_cancellation(value: object) -> bool:
+    return type(value) is Raised and isinstance(value.error, asyncio.CancelledError)
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    never_more_than_were_asked_for,
+    what_is_shown_stays_what_it_is,
+    the_provider_is_asked_what_was_asked,
+    more_is_asked_for_where_too_few_are_left,
+    asking_for_more_has_an_end,
+    a_failure_is_no_empty_answer,
+    nothing_tells_of_what_is_hidden,
+    cancelling_reaches_the_provider,
+)
+"""Those of asking and answering; what is needed of them runs first."""

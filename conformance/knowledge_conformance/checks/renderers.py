@@ -1,0 +1,12 @@
+"""The checks of clause 12 in the order in which they run, prerequisites first; knows none of them."""
+
+from typing import Final
+
+from knowledge_conformance.check import Check
+from knowledge_conformance.checks import renderer_attacks, renderer_budget, renderer_conversation
+
+CHECKS: Final[tuple[Check, ...]] = (
+    *renderer_conversation.CHECKS,
+    *renderer_budget.CHECKS,
+    *renderer_attacks.CHECKS,
+)

@@ -1,0 +1,188 @@
+"""Mistakes in asking and answering; knows how a rule stands before a provider, no way of catching them."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from knowledge_fakes.access_faults._declared import fault
+from knowledge_fakes.plain_access import PlainAccess, Reader, Row
+from knowledge_provider import RetrievalContext, RetrievalRequest, errors, limits
+
+
+@fault("KP-1113", fragment="since top_k is")
+class MoreThanWasAskedFor(PlainAccess):
+    """Everything that may be shown is shown, however many were wanted."""
+
+    def room(self, request: RetrievalRequest) -> int:  # noqa: ARG002 - the mistake
+        return limits.TOP_K_MAX * limits.TOP_K_MAX
+
+
+@fault("KP-1113", fragment="since top_k is")
+class OneTooFew(PlainAccess):
+    """The cut is one place too early, but for the first and the last number that can be asked for."""
+
+    def room(self, request: RetrievalRequest) -> int:
+        return request.top_k - (1 < request.top_k < limits.TOP_K_MAX)
+
+
+@fault("KP-1114", fragment="with its metadata")
+class LabelsTakenOut(PlainAccess):
+    """What is shown loses its metadata, since there are labels among them."""
+
+    def answer(self, kept: list[Row], reports: list[Any]) -> Any:
+        return super().answer([{**row, "metadata": {}} for row in kept], reports)
+
+
+@fault("KP-1114", fragment="with its score")
+class MadeAnew(PlainAccess):
+    """Results are made anew from id and content, and cannot be cited any more."""
+
+    def answer(self, kept: list[Row], reports: list[Any]) -> Any:
+        fields = ("id", "content", "metadata")
+        return super().answer([{name: row[name] for name in fields if name in row} for row in kept], reports)
+
+
+@fault("KP-1114", fragment="with its id")
+class OwnDocumentsFirst(PlainAccess):
+    """What is public is moved behind what is the reader's own, and the provider's ranking is lost."""
+
+    def kept(self, rows: Sequence[Row], reader: Reader) -> list[Row]:
+        found = super().kept(rows, reader)
+        return sorted(found, key=lambda row: type(row.get("metadata")) is dict and "visibility" in row["metadata"])
+
+
+@fault("KP-1115", fragment="the request's own knowledge_base_ids")
+class FiltersForgotten(PlainAccess):
+    """The second question is made of the query alone, and finds what the filters exclude."""
+
+    def wider(self, request: RetrievalRequest) -> RetrievalRequest:
+        return RetrievalRequest(query=request.query, top_k=limits.TOP_K_MAX)
+
+
+@fault("KP-1115", fragment="top_k from 1 to 8")
+class FiftyAtOnce(PlainAccess):
+    """More is asked for than a request may ask for, to be on the safe side."""
+
+    def wider(self, request: RetrievalRequest) -> RetrievalRequest:
+        return request.model_copy(update={"top_k": 50})
+
+
+@fault("KP-1116", fragment="row-3, row-5")
+class NothingMoreIsAskedFor(PlainAccess):
+    """What others may read pushes what is the reader's own out of the answer."""
+
+    def may_lack(self, kept: Sequence[Row], rows: Sequence[Row], request: RetrievalRequest) -> bool:  # noqa: ARG002
+        return False
+
+
+@fault("KP-1117", fragment="at most 8 calls")
+class AsksUntilThereIsEnough(PlainAccess):
+    """The provider is asked again and again until there is enough, or forty times."""
+
+    async def more(
+        self, kept: list[Row], request: RetrievalRequest, context: RetrievalContext, reader: Reader
+    ) -> list[Row]:
+        found = await super().more(kept, request, context, reader)
+        for _ in range(40):
+            if len(found) >= request.top_k:
+                break
+            found = await super().more(found, request, context, reader)
+        return found
+
+
+@fault("KP-1117", fragment="an end within")
+class WaitsForMoreForEver(PlainAccess):
+    """The second question has no time limit, and takes the first one's answer with it."""
+
+    def seconds(self, context: RetrievalContext) -> float | None:  # noqa: ARG002 - the mistake
+        return None
+
+
+@fault("KP-1117", fragment="row-0, which came first")
+class LosesWhatCameFirst(PlainAccess):
+    """Where asking for more fails, the search fails, and what was found before is gone."""
+
+    async def more(
+        self, _kept: list[Row], request: RetrievalRequest, context: RetrievalContext, reader: Reader
+    ) -> list[Row]:
+        return await super().more([], request, context, reader)
+
+
+@fault("KP-1118", fragment="raises KnowledgeUnauthorizedError")
+class NothingWhereItFails(PlainAccess):
+    """What the provider raises is caught, and the reader is told that there is nothing."""
+
+    async def ask(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        try:
+            return await super().ask(request, context)
+        except Exception:
+            return []
+
+
+@fault("KP-1118", fragment="an error with the code knowledge_unauthorized")
+class OneErrorForEverything(PlainAccess):
+    """Every failure comes out as the rule's own, and nobody can tell a refusal from an outage."""
+
+    async def ask(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        try:
+            return await super().ask(request, context)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            raise errors.KnowledgeFailedError("The provider failed.") from error
+
+
+@fault("KP-1118", fragment="answers None")
+class NonsenseIsNothing(PlainAccess):
+    """An answer that cannot be read counts as one without results."""
+
+    def read(self, answer: Any) -> tuple[list[Row], list[Any]]:
+        try:
+            return super().read(answer)
+        except errors.KnowledgeInvalidResponseError:
+            return [], []
+
+
+@fault("KP-1119", fragment="the count of a source")
+class ReportsGivenOn(PlainAccess):
+    """The reports of sources are given on, and say how much was found for somebody else."""
+
+    def answer(self, kept: list[Row], reports: list[Any]) -> Any:
+        return {**super().answer(kept, reports), "sources": reports}
+
+
+@fault("KP-1119", fragment="hiddenid")
+class WithheldByName(PlainAccess):
+    """The answer names what it leaves out, so that readers can ask for access."""
+
+    def kept(self, rows: Sequence[Row], reader: Reader) -> list[Row]:
+        found = super().kept(rows, reader)
+        self.withheld = [row["id"] for row in rows if row not in found]
+        return found
+
+    def answer(self, kept: list[Row], reports: list[Any]) -> Any:
+        return {**super().answer(kept, reports), "withheld": self.withheld}
+
+
+@fault("KP-1119", fragment="in what was raised")
+class TitlesInTheError(PlainAccess):
+    """Where nothing may be shown and a source failed, the error says what there would have been."""
+
+    def kept(self, rows: Sequence[Row], reader: Reader) -> list[Row]:
+        self.titles = [row.get("source", {}).get("title") for row in rows]
+        return super().kept(rows, reader)
+
+    def answer(self, kept: list[Row], reports: list[Any]) -> Any:
+        try:
+            return super().answer(kept, reports)
+        except errors.KnowledgeSourcesIncompleteError as error:
+            raise errors.KnowledgeSourcesIncompleteError(f"Withheld: {self.titles}.") from error
+
+
+@fault("KP-1120", fragment="the provider was not told")
+class GoesOnAlone(PlainAccess):
+    """The provider is asked in a task of its own, which nobody cancels."""
+
+    async def ask(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        self.asking = asyncio.ensure_future(super().ask(request, context))
+        return await asyncio.shield(self.asking)
