@@ -173,14 +173,17 @@ async def a_cancelled_call_asks_nobody(subject: CompositeSubject) -> None:
     children = {"first": finding("first", "one"), "second": finding("second", "two")}
     async with subject.composed(children) as composite:
         exchange = await composite.ask(REQUEST, new_context(signal=signal))
-    asked = [key for key, child in children.items() if child.calls]
+        asked = [key for key, child in children.items() if child.calls]
+        await composite.ask(REQUEST)
     if asked or exchange.error is None:
         raise Violation(
             wanted="no child to be asked, and the call to raise",
             saw=f"that {', '.join(asked)} was asked" if asked else exchange.came,
             hint="begin retrieve with context.signal.raise_if_cancelled()",
         )
-    subject.observe()
+    # Who asks no child whatever the signal says shows nothing.
+    if all(child.calls for child in children.values()):
+        subject.observe()
 
 
 CHECKS: Final[tuple[Check, ...]] = (
