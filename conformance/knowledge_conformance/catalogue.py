@@ -16,6 +16,7 @@ from knowledge_conformance.checks import (
     composite_merging,
     composite_raising,
     composite_requests,
+    composite_secrets,
     composite_timing,
     describing,
     filtering,
@@ -103,6 +104,7 @@ COMPOSITE_CHECKS: Final[tuple[Check, ...]] = _in_phases(
     *composite_timing.CHECKS,
     *composite_merging.CHECKS,
     *composite_ending.CHECKS,
+    *composite_secrets.CHECKS,
     *composite_requests.CHECKS,
     *composite_lifecycle.CHECKS,
 )

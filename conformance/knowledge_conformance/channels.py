@@ -123,11 +123,16 @@ def texts_of_error(error: BaseException) -> Texts:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        yield f"the message of {name}", text_of(str, each)
-        yield f"repr() of {name}", text_of(repr, each)
-        yield from _inside(f"the arguments of {name}", _own(each, "args"))
-        yield from _inside(f"a note of {name}", _own(each, "__notes__"))
+        yield from texts_of_message(each, name)
         waiting.extend((f"{way} of {name}", other) for way, other in _behind(each))
+
+
+def texts_of_message(error: BaseException, name: str = "the exception") -> Texts:
+    """What an exception says itself: message, ``repr()``, arguments and notes, and nothing that stands behind it."""
+    yield f"the message of {name}", text_of(str, error)
+    yield f"repr() of {name}", text_of(repr, error)
+    yield from _inside(f"the arguments of {name}", _own(error, "args"))
+    yield from _inside(f"a note of {name}", _own(error, "__notes__"))
 
 
 def _inside(name: str, held: object) -> Texts:

@@ -164,13 +164,16 @@ class DrivenHost:
         """How ``close`` ends, within ``seconds``."""
         return await self._called("close", seconds=seconds)
 
+    async def asked(self, name: str) -> Ending:
+        """How the method of this name ends, or reading the attribute of this name, within the time for a health."""
+        return await self._called(name, seconds=limits.HEALTH_SECONDS + SLACK)
+
     async def told(self, name: str) -> Any:
         """What the method of this name answers, or the attribute's value: ``describe``, ``configured``, ``health``.
 
         Raises ``Violation`` when there is no such thing, or it raises.
         """
-        seconds = limits.HEALTH_SECONDS + SLACK
-        ending = await self._called(name, seconds=seconds)
+        ending = await self.asked(name)
         if ending.error is not None:
             raise Violation(
                 wanted="an answer",
@@ -179,6 +182,11 @@ class DrivenHost:
                 where=f"host.{name}",
             )
         return ending.value
+
+    @property
+    def made(self) -> Any:
+        """The host itself, to be looked at and not called."""
+        return self._host
 
     async def disclosed(self) -> list[str] | None:
         """The knowledge bases that the host's tool names, or None where it names none, or there is no tool."""

@@ -15,6 +15,7 @@ from knowledge_conformance.checks import (
     host_failing,
     host_handing,
     host_lifecycle,
+    host_secrets,
     host_threads,
     host_tool,
 )
@@ -32,5 +33,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     *host_failing.CHECKS,
     *host_tool.CHECKS,
     *host_lifecycle.CHECKS,
+    *host_secrets.CHECKS,
     *host_threads.CHECKS,
 )

@@ -15,7 +15,7 @@ Calls = Mapping[str, Coroutine[Any, Any, Ending]]
 
 @fault(
     "KP-903", "KP-901", "KP-902", "KP-904", "KP-905", "KP-906", "KP-907", "KP-908", "KP-909", "KP-910", "KP-911",
-    "KP-912", "KP-914", "KP-916", "KP-917", "KP-919", "KP-920", "KP-921", "KP-925", "KP-927",
+    "KP-912", "KP-914", "KP-916", "KP-917", "KP-919", "KP-920", "KP-921", "KP-925", "KP-927", "KP-932",
     fragment="raised",
 )  # fmt: skip
 class NaiveGather:

@@ -6,7 +6,7 @@ from typing import Any
 from knowledge_fakes._plain_calls import Ending
 from knowledge_fakes.composite_faults._fault import fault
 from knowledge_fakes.plain_composite import Answer, PlainComposite, Row
-from knowledge_provider import RetrievalRequest, errors
+from knowledge_provider import RetrievalRequest, errors, limits
 from knowledge_provider.errors import read_or_none
 
 # Clause 9.3: reports.
@@ -54,7 +54,7 @@ class WordsOfItsOwn(PlainComposite):
         return {**super().report(key, answer), "status": "ok" if answer.results else "error"}
 
 
-@fault("KP-906", "KP-914", fragment="the reason")
+@fault("KP-906", "KP-914", "KP-932", fragment="the reason")
 class ReasonInFull(PlainComposite):
     """The reason of a failure is the text of the exception, with the address and the key in it."""
 
@@ -135,7 +135,7 @@ class RefusalIsAFailure(PlainComposite):
         return Answer("failed", "error") if found.status == "ignored" else found
 
 
-@fault("KP-914", fragment="an exception without")
+@fault("KP-914", "KP-932", fragment="an exception without")
 class MessagesJoined(PlainComposite):
     """The message of the composite's exception is what the children raised, joined by commas."""
 
@@ -150,7 +150,7 @@ class MessagesJoined(PlainComposite):
             raise type(error)(", ".join(self.__dict__.get("said", ()))) from None
 
 
-@fault("KP-914", "KP-906", "KP-907", "KP-908", fragment="an answer without")
+@fault("KP-914", "KP-906", "KP-907", "KP-908", "KP-932", fragment="an answer without")
 class ErrorAsAResult(PlainComposite):
     """A failed child's error stands among the results, for the agent to read out."""
 
@@ -167,3 +167,38 @@ class ErrorAsAResult(PlainComposite):
 
 def _found(answers: Mapping[str, Answer]) -> bool:
     return any(answer.results for answer in answers.values())
+
+
+# Clause 6.4: what children said when they failed.
+
+
+def _words(error: BaseException) -> str:
+    return str(read_or_none(lambda: str(error)) or "")[:200]
+
+
+@fault("KP-932", "KP-914", fragment="a note of the exception")
+class FailuresInANote(PlainComposite):
+    """Where every child failed, a note of the error has what each of them said, with the addresses and keys in it."""
+
+    def refuse_failure(self, answers: Mapping[str, Answer]) -> None:
+        try:
+            super().refuse_failure(answers)
+        except errors.KnowledgeError as error:
+            error.add_note("; ".join(self.words))
+            raise
+
+    def failed(self, error: BaseException) -> Answer:
+        self.words = [*self.words, _words(error)][-8:]
+        return super().failed(error)
+
+    words: Sequence[str] = ()
+
+
+@fault("KP-932", fragment="in answer['message']")
+class HealthOfTheWorstChild(PlainComposite):
+    """The message of the health is that of the child that is worst off, whatever it says."""
+
+    async def health(self) -> dict[str, Any]:
+        endings = await self.each("health", limits.HEALTH_SECONDS / 2)
+        failed = [_words(found.error) for found in endings.values() if found.error is not None]
+        return {**await super().health(), **({"message": failed[0]} if failed else {})}

@@ -33,6 +33,7 @@ class _Unshielded(PlainComposite):
 
 @fault(
     "KP-904", "KP-902", "KP-903", "KP-905", "KP-906", "KP-907", "KP-908", "KP-914", "KP-920", "KP-921", "KP-922",
+    "KP-932",
     fragment="raised",
 )  # fmt: skip
 class TaskGroupOfChildren(_Unshielded):

@@ -8,7 +8,7 @@ from knowledge_fakes.plain_composite import PlainComposite
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 
 
-@fault("KP-922", fragment="raised ConnectionError")
+@fault("KP-922", "KP-932", fragment="raised ConnectionError")
 class HealthRaises(PlainComposite):
     """A child's health that raises takes the composite's along, and the status page shows a broken host."""
 
@@ -38,7 +38,7 @@ class AlwaysReady(PlainComposite):
         return {"status": "ready"}
 
 
-@fault("KP-923", fragment="that hanging was not")
+@fault("KP-923", "KP-932", fragment="that hanging was not")
 class CloseStopsAtTheFirst(PlainComposite):
     """Children are closed one after another, and the first that raises leaves the others open."""
 

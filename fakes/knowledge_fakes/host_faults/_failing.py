@@ -190,3 +190,35 @@ class StopIterationIsTheEnd(PlainHost):
             if isinstance(error.__cause__, StopIteration):
                 return []
             raise
+
+
+# What is told of it elsewhere.
+
+
+def _words(error: BaseException) -> str:
+    return str(errors.read_or_none(lambda: str(error)) or "")
+
+
+@host_fault("KP-866", fragment="the message of the exception")
+class RefusalInTheProvidersWords(PlainHost):
+    """A refusal keeps its code and the provider's own words, since it is the caller's mistake and not a failure."""
+
+    def failure(self, error: BaseException) -> BaseException:
+        made = super().failure(error)
+        if not isinstance(made, KnowledgeFailedError):
+            made.args = (_words(error) or str(made),)
+        return made
+
+
+@host_fault("KP-866", fragment="answer['last_error']")
+class LastErrorInTheDescription(PlainHost):
+    """What went wrong last stands in the description, for whoever debugs, and goes wherever that is shown."""
+
+    last: str = ""
+
+    def failure(self, error: BaseException) -> BaseException:
+        self.last = _words(error)
+        return super().failure(error)
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), **({"last_error": self.last} if self.last else {})}
