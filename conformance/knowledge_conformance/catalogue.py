@@ -29,6 +29,7 @@ from knowledge_conformance.checks import (
     lifecycle,
     links,
     loops,
+    merging_asking,
     merging_calls,
     merging_ending,
     merging_isolation,
@@ -126,6 +127,7 @@ MERGING_CHECKS: Final[tuple[Check, ...]] = (
     *merging_isolation.CHECKS,
     *merging_ending.CHECKS,
     *merging_calls.CHECKS,
+    *merging_asking.CHECKS,
     *merging_said.CHECKS,
 )
 """Every check of what merges a task's sources with what a host knows itself."""
@@ -171,12 +173,12 @@ COMPOSITE_NOT_TESTED: Final[Mapping[str, str]] = {
 """The same about composites."""
 
 SOURCE_NOT_TESTED: Final[Mapping[str, str]] = {
-    "10.2": "references are read by the host's own model, before a source sees one",
-    "10.3": "a source does not know the registry that it stands in",
-    "10.4": "what is bound to a task is the host's to keep",
-    "10.5": "a source is merged by the host, and does not see the others",
-    "5.10": "the kit does not take a source's back end away",
-    "7.6": "the kit cannot make a source's back end slow",
+    "10.2 (sources)": "references are read by the host's own model, before a source sees one",
+    "10.3 (sources)": "a source does not know the registry that it stands in",
+    "10.4 (sources)": "what is bound to a task is the host's to keep",
+    "10.5 (sources)": "a source is merged by the host, and does not see the others",
+    "5.10 (sources)": "the kit does not take a source's back end away",
+    "7.6 (sources)": "the kit cannot make a source's back end slow",
     "10.7 (bounds)": "a host refuses a limit or an offset out of range itself, and the source is not asked",
 }
 """The same about retrieval sources."""

@@ -109,6 +109,13 @@ def test_without_references_nothing_is_a_pass_that_needs_one() -> None:
     assert run.report().verdict is Verdict.INCONCLUSIVE
 
 
+def test_a_promise_that_is_not_kept_is_inconclusive() -> None:
+    """Whoever names a query that nothing answers may have meant another; also with one reference."""
+    run = run_of(handbook_source, Settings(references=BASES[:1], queries=("release policy", "zzqx vlorptk")))
+    assert run.results["KP-1004"].outcome is CheckOutcome.INCONCLUSIVE
+    assert "the settings promise records for 'zzqx vlorptk'" in str(run.results["KP-1004"].saw)
+
+
 def test_a_source_that_finds_nothing_is_inconclusive() -> None:
     """An empty answer to everything is well formed, and shows nothing."""
     verdict = run_of(lambda: ScriptedSource("silent"), SETTINGS).report().verdict

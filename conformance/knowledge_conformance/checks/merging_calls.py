@@ -1,4 +1,4 @@
-"""Clauses 10.1, 10.4, 10.5 and 10.9: when sources are asked, with what, and for whom. Knows time and identities."""
+"""Clauses 10.5 and 9.6: when sources are asked, and how long they are waited for. Knows time, no identity."""
 
 import asyncio
 import time
@@ -10,34 +10,25 @@ from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import (
     PATIENCE_SECONDS,
     Meeting,
-    Order,
     Working,
     all_set,
-    in_order,
-    passage,
     text,
 )
 from knowledge_conformance.checks.merging_sources import (
-    SourceOf,
     asked_by,
     built_in,
     finding,
-    ref,
     refs_to,
     source_of,
 )
 from knowledge_conformance.merging_subject import QUERY, SLACK_SECONDS, Merged, MergingSubject, new_context
 from knowledge_conformance.render import show, show_error
-from knowledge_conformance.source_subject import References, show_refs
 from knowledge_fakes.scripted import DeafProvider, HeldProvider, ScriptedProvider, SyncScriptedProvider
-from knowledge_provider import CancelSignal, RetrievalContext, error_code
-from knowledge_provider.sources import ExternalKnowledgeRef, target_key
+from knowledge_provider import CancelSignal
 
 _CALLER_SECONDS: Final = 0.5
 _LONG_SECONDS: Final = 10.0
 _MANY: Final = 24
-_MOMENT_SECONDS: Final = 0.05
-_SECONDS: Final = 2.0
 
 
 # Clause 10.5
@@ -147,229 +138,9 @@ def _kept_on(task: "asyncio.Task[Any]") -> Violation:
     )
 
 
-# Clause 7.3
-@check("KP-1065", clause="7.3", level=Level.SHOULD)
-async def a_cancelled_call_asks_nobody(subject: MergingSubject) -> None:
-    """With a signal that is cancelled already, no source is asked.
-
-    The user has gone on before the call began. What the sources would do for it costs once for each of them.
-    """
-    signal = CancelSignal()
-    signal.cancel("cancelled before the call")
-    await _refused(subject, new_context(signal=signal), None)
-
-
-# Clause 10.9
-@check("KP-1066", clause="10.9", level=Level.MUST)
-async def no_owner_is_refused(subject: MergingSubject) -> None:
-    """Without an owner in the context, the call raises knowledge_owner_required, and no source is asked.
-
-    Whose sources these are is not known then. What is asked as nobody is asked with the rights of the service.
-    """
-    for owner in ("", " \u200b"):
-        await _refused(subject, new_context(owner_id=owner), "knowledge_owner_required")
-
-
-async def _refused(subject: MergingSubject, context: RetrievalContext, code: str | None) -> None:
-    sources = [finding("wiki", "one"), finding("tickets", "two")]
-    merging = await subject.over(sources)
-    merged = await merging.ask(refs_to(sources), QUERY, context)
-    asked = [source.name for source in sources if source.asked]
-    if asked or merged.error is None or (code is not None and error_code(merged.error) != code):
-        raise Violation(
-            wanted=f"{f'an exception with the code {code}' if code else 'an exception'}, and no source to be asked",
-            saw=f"that {', '.join(asked)} was asked" if asked else merged.came,
-            hint="begin with signal.raise_if_cancelled(), and raise KnowledgeOwnerRequiredError for a blank owner",
-            where=merged.shown,
-        )
-    subject.observe()
-
-
-class _Telling(SourceOf):
-    """A source that answers with what it was asked for and by whom, after a moment for others to come."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, ScriptedProvider(key=name))
-        self.calls: list[tuple[str, frozenset[str], str]] = []
-
-    async def retrieve(self, query: Any, refs: References, context: RetrievalContext, /) -> list[dict[str, Any]]:
-        """One record of each reference, with the owner in it."""
-        self.calls.append((query, frozenset(map(target_key, refs)), context.owner_id))
-        await asyncio.sleep(_MOMENT_SECONDS)
-        return [
-            {"id": f"{each.id}", "content": _told(self.name, each, query, context.owner_id), "source_id": each.id}
-            for each in refs
-        ]
-
-
-def _told(name: str, each: ExternalKnowledgeRef, query: str, owner: str) -> str:
-    return f"{name} {each.id}: {query}, for {owner}"
-
-
-# Clause 10.4
-@check("KP-1067", clause="10.4", level=Level.MUST)
-async def a_source_is_asked_for_its_own(subject: MergingSubject) -> None:
-    """Each source is asked with the caller's query and owner, and with those references alone that are to it.
-
-    Two tasks ask at the same time, with other bindings and owners: neither's reach the other. What is bound to a task
-    belongs to it.
-    """
-    sources = [_Telling("wiki"), _Telling("tickets")]
-    merging = await subject.over(sources, deadline=_SECONDS)
-    tasks = _tasks()
-    await asyncio.gather(*(merging.ask(refs, query, new_context(owner_id=owner)) for query, refs, owner in tasks))
-    for source in sources:
-        wanted = {(query, frozenset(_own(source.name, refs)), owner) for query, refs, owner in tasks}
-        for query, keys, owner in source.calls:
-            _require_own(source.name, (query, keys, owner), wanted)
-        if len(source.calls) < len(tasks):
-            raise Violation(
-                wanted=f"{source.name} to be asked by both tasks",
-                saw=f"{len(source.calls)} calls of it",
-                hint="ask each source that the task's references name",
-            )
-        subject.observe(len(tasks))
-
-
-def _tasks() -> list[tuple[str, References, str]]:
-    return [
-        ("release policy", (ref("wiki", "w1"), ref("tickets", "t1"), ref("wiki", "w2")), "alice"),
-        ("parental leave", (ref("tickets", "t2"), ref("wiki", "w3")), "bob"),
-    ]
-
-
-def _own(name: str, refs: References) -> list[str]:
-    return [target_key(each) for each in refs if each.provider == name]
-
-
-def _require_own(
-    name: str, call: tuple[str, frozenset[str], str], wanted: set[tuple[str, frozenset[str], str]]
-) -> None:
-    query, keys, owner = call
-    of_query = next((each for each in wanted if each[0] == query), None)
-    if of_query is None or call not in wanted:
-        what = "the query" if of_query is None else "the owner" if of_query[2] != owner else "the references"
-        saw = {"the query": query, "the owner": owner, "the references": sorted(keys)}[what]
-        raise Violation(
-            wanted=f"{name} to get {what} of its caller, as they are, and nothing of another source",
-            saw=show(saw),
-            hint="group the references by their provider in local variables; hand the context on with an own signal",
-        )
-
-
-# Clause 4.3
-@check("KP-1068", clause="4.3", level=Level.MUST)
-async def nothing_is_shared_between_tasks(subject: MergingSubject) -> None:
-    """The same question of another owner, or with other bindings, gets an answer of its own.
-
-    What remembers answers by the question, or lets calls share one that is under way, shows one task
-    what another may see.
-    """
-    tasks: list[tuple[References, str]] = [
-        ((ref("wiki", "w1"),), "alice"),
-        ((ref("wiki", "w1"),), "bob"),
-        ((ref("wiki", "w2"),), "alice"),
-    ]
-    merging = await subject.over([_Telling("wiki")], deadline=_SECONDS)
-    one_by_one = [await merging.answer(refs, QUERY, new_context(owner_id=owner)) for refs, owner in tasks]
-    # One that remembers nothing yet.
-    merging = await subject.over([_Telling("wiki")], deadline=_SECONDS)
-    asked = (merging.answer(refs, QUERY, new_context(owner_id=owner)) for refs, owner in tasks)
-    for (refs, owner), merged in zip([*tasks, *tasks], [*one_by_one, *await asyncio.gather(*asked)], strict=True):
-        if merged.contents() != [_told("wiki", each, QUERY, owner) for each in refs]:
-            raise Violation(
-                wanted=f"the answer for {owner}, from {show_refs(refs)}",
-                saw="a record of another task" if merged.contents() else merged.came,
-                hint="remember and share no answer, or only by the owner, the query and the references",
-                where=merged.shown,
-            )
-        subject.observe()
-
-
-class _Choosy(SourceOf):
-    """A source of which one reference stands and others do not."""
-
-    def validate_refs(self, refs: References, binding_level: str, /) -> References:
-        """Those of ``kb-1``, for tasks."""
-        return tuple(each for each in refs if each.id == "kb-1" and binding_level == "task")
-
-
-# Clause 10.1
-@check("KP-1069", clause="10.1", level=Level.MUST)
-async def only_what_stands_is_asked_for(subject: MergingSubject) -> None:
-    """A source is asked for those references alone that its validate_refs says stand; without the method, for all.
-
-    A page that was deleted, or a right that was taken away, is known to the source. Where none stands it is not asked.
-    """
-    choosy = _Choosy("choosy", ScriptedProvider([lambda *_: [passage("one", source_id="kb-1")]], key="choosy"))
-    merging = await subject.over([choosy])
-    await merging.answer([ref("choosy"), ref("choosy", "kb-2")])
-    await merging.answer([ref("choosy", "kb-3")])
-    for refs in choosy.asked:
-        if [each.id for each in refs] != ["kb-1"]:
-            raise Violation(
-                wanted="the source to be asked for the one reference that stands, as it said",
-                saw=show_refs(refs),
-                hint="call validate_refs(refs, 'task') first, where there is one, and ask for what it answers",
-            )
-    if not choosy.asked:
-        raise Violation(
-            wanted="the source to be asked for the reference that stands",
-            saw="no call of it",
-            hint="leave out what does not stand, and ask for the rest",
-        )
-    subject.observe()
-
-
-# Clause 9.2
-@check("KP-1070", clause="9.2", level=Level.MUST)
-async def a_source_changes_nothing_for_others(subject: MergingSubject) -> None:
-    """A source that writes into its context, or cancels its signal, does so for itself alone.
-
-    Frozen models do not stop it: object.__setattr__ sets an owner. Another source is then asked for another owner, or
-    told that the user has gone.
-    """
-    got: list[tuple[str, bool]] = []
-    order = Order(("meddling", "good"))
-
-    def note(_query: Any, context: RetrievalContext) -> list[dict[str, Any]]:
-        got.append((context.owner_id, context.signal.cancelled))
-        return [passage("one")]
-
-    sources = [
-        source_of(in_order(order, "meddling", _meddle)),
-        source_of(in_order(order, "good", note)),
-    ]
-    context = new_context(owner_id="alice")
-    merging = await subject.over(sources, deadline=_SECONDS)
-    merged = await merging.ask(refs_to(sources), QUERY, context)
-    caller = (context.owner_id, context.signal.cancelled)
-    if got != [("alice", False)] or caller != ("alice", False) or merged.error is not None:
-        raise Violation(
-            wanted="the caller's context, and what another source gets, as they are",
-            saw="that a source had changed the caller's"
-            if caller != ("alice", False)
-            else f"what it changed: {show(got)}",
-            hint="give each source a copy of the context, with a signal of its own",
-        )
-    subject.observe()
-
-
-def _meddle(_query: Any, context: RetrievalContext) -> list[dict[str, Any]]:
-    object.__setattr__(context, "owner_id", "another-owner")
-    context.signal.cancel("the back end hung up")
-    return []
-
-
 CHECKS: Final[tuple[Check, ...]] = (
     all_are_asked_together,
     each_source_has_a_deadline,
     sources_end_before_the_caller,
     cancellation_reaches_every_source,
-    a_cancelled_call_asks_nobody,
-    no_owner_is_refused,
-    a_source_is_asked_for_its_own,
-    nothing_is_shared_between_tasks,
-    only_what_stands_is_asked_for,
-    a_source_changes_nothing_for_others,
 )
