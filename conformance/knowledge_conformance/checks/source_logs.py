@@ -8,7 +8,7 @@ from knowledge_conformance.channels import Search
 from knowledge_conformance.check import Check, Inconclusive, Level, Violation, check
 from knowledge_conformance.declared import declared
 from knowledge_conformance.exchange import text_of
-from knowledge_conformance.listening import Listener, listening
+from knowledge_conformance.listening import WARNINGS, Listener, listening
 from knowledge_conformance.plain import copied
 from knowledge_conformance.source_subject import SourceExchange, SourceSubject
 from knowledge_conformance.taint import canary, unsearchable
@@ -71,20 +71,21 @@ def _secrets(subject: SourceSubject, found: list[SourceExchange]) -> dict[str, s
 
 
 class _Written(Search):
-    """Looks for raw URLs and credentials beside what it is told."""
+    """Looks for raw URLs, and the credentials in them, beside what it is told."""
 
     wrote: str | None = None
 
     def hear(self, channel: str, text: str) -> None:
         """Search one text that was written meanwhile."""
         super().hear(channel, text)
-        if self.wrote is None and (found := next(_faults(text), None)):
+        # A warning may name the page that explains it.
+        if self.wrote is None and channel != WARNINGS and (found := next(_faults(text), None)):
             self.wrote = f"{found}, in {channel}"
 
 
 def _faults(text: str) -> Iterator[str]:
-    # Word by word, since only the beginning of a text is looked at, and a traceback is long.
-    return (fault for word in _WORDS.split(text) if ":" in word or "=" in word if (fault := screening.fault(word)))
+    # Links alone: max_token=512 is no credential. Word by word, since only the beginning of a text is looked at.
+    return (fault for word in _WORDS.split(text) if "://" in word if (fault := screening.fault(word)))
 
 
 CHECKS: Final[tuple[Check, ...]] = (nothing_of_the_task_is_written,)
