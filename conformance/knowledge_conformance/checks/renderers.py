@@ -3,10 +3,11 @@
 from typing import Final
 
 from knowledge_conformance.check import Check
-from knowledge_conformance.checks import renderer_attacks, renderer_budget, renderer_conversation
+from knowledge_conformance.checks import renderer_attacks, renderer_budget, renderer_conversation, renderer_disguises
 
 CHECKS: Final[tuple[Check, ...]] = (
     *renderer_conversation.CHECKS,
     *renderer_budget.CHECKS,
     *renderer_attacks.CHECKS,
+    *renderer_disguises.CHECKS,
 )

@@ -3,8 +3,9 @@
 import pytest
 from hypothesis import given, settings
 
-from knowledge_conformance.checks.renderer_attacks import HIDDEN, ROWS, everywhere
+from knowledge_conformance.checks.renderer_attacks import everywhere
 from knowledge_conformance.checks.renderer_budget import SCRIPTS
+from knowledge_conformance.checks.renderer_disguises import HIDDEN, ROWS
 from knowledge_conformance.frames import FIELDS, outcome_of
 from knowledge_conformance.untrusted_strategies import attacks, repeated_attacks
 
