@@ -10,7 +10,7 @@ from knowledge_conformance.channels import Search, texts_of_answer, texts_of_mes
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import REQUEST, finding, nothing
 from knowledge_conformance.checks.host_secrets import quoting, refuse_leaks
-from knowledge_conformance.composite_subject import Children, Composite, CompositeSubject
+from knowledge_conformance.composite_subject import Composite, CompositeSubject
 from knowledge_conformance.taint import canary
 from knowledge_fakes.scripted import ScriptedProvider
 from knowledge_provider import KnowledgeUnavailableError
@@ -28,17 +28,20 @@ async def no_secret_of_a_child_comes_out(subject: CompositeSubject) -> None:
 
     Exceptions of back ends quote keys, and a composite hands what it says to a host of somebody else's. Looked at are
     answers with their source reports, the description, the health, and of exceptions the message, arguments and notes:
-    beside a child that finds something, beside one that finds nothing, and where every child fails.
+    beside a child that finds something, beside one that finds nothing, and where every child fails. A composite that
+    asks none of them has nothing to let out, and no evidence.
     """
     secret = canary("composite", subject.settings.seed)
     search = Search({"a child's key": secret})
     for others in ({"good": finding("good", "one")}, {"empty": ScriptedProvider([nothing], key="empty")}, {}):
-        async with subject.composed({**_leaking(secret), **others}) as composite:
-            await _look_at(subject, search, composite)
+        leaking = _leaking(secret)
+        async with subject.composed({**leaking, **others}) as composite:
+            await _look_at(search, composite)
+        subject.observe(sum(bool(child.calls) for child in leaking.values()))
     refuse_leaks(search, _HINT)
 
 
-def _leaking(secret: str) -> Children:
+def _leaking(secret: str) -> dict[str, ScriptedProvider]:
     error, down = quoting(secret), quoting(secret, KnowledgeUnavailableError)
     return {
         "raising": ScriptedProvider([error], key="raising", health=error, closing=error),
@@ -47,26 +50,25 @@ def _leaking(secret: str) -> Children:
     }
 
 
-async def _look_at(subject: CompositeSubject, search: Search, composite: Composite) -> None:
+async def _look_at(search: Search, composite: Composite) -> None:
     exchange = await composite.ask(REQUEST)
-    _look(subject, search, str(exchange), exchange.response, exchange.error)
+    _look(search, str(exchange), exchange.response, exchange.error)
     if getattr(composite.provider, "health", None) is not None:
         health = await composite.health()
-        _look(subject, search, "health()", health.value, health.error)
+        _look(search, "health()", health.value, health.error)
     with suppress(Violation):  # another check's finding
-        _look(subject, search, "describe()", (await composite.describe()).model_dump(), None)
+        _look(search, "describe()", (await composite.describe()).model_dump(), None)
     search.call = "outside any call"
     search.look_at(texts_of_value("composite", composite.provider))
     ending = await composite.close()
-    _look(subject, search, "close()", ending.value, ending.error)
+    _look(search, "close()", ending.value, ending.error)
 
 
-def _look(subject: CompositeSubject, search: Search, call: str, value: Any, error: BaseException | None) -> None:
+def _look(search: Search, call: str, value: Any, error: BaseException | None) -> None:
     search.call = call
     if error is not None:
         search.look_at(texts_of_message(error))
     search.look_at(texts_of_answer(value))
-    subject.observe()
 
 
 CHECKS: Final[tuple[Check, ...]] = (no_secret_of_a_child_comes_out,)
