@@ -111,7 +111,7 @@ COMPOSITE_CHECKS: Final[tuple[Check, ...]] = _in_phases(
 )
 """Every check of what puts several providers behind one."""
 
-SOURCE_CHECKS: Final[tuple[Check, ...]] = (
+SOURCE_CHECKS: Final[tuple[Check, ...]] = _in_phases(
     *source_identity.CHECKS,
     *source_answers.CHECKS,
     *source_asking.CHECKS,
@@ -122,7 +122,7 @@ SOURCE_CHECKS: Final[tuple[Check, ...]] = (
 )
 """Every check of a retrieval source, prerequisites first."""
 
-MERGING_CHECKS: Final[tuple[Check, ...]] = (
+MERGING_CHECKS: Final[tuple[Check, ...]] = _in_phases(
     *merging_records.CHECKS,
     *merging_isolation.CHECKS,
     *merging_ending.CHECKS,
@@ -132,10 +132,10 @@ MERGING_CHECKS: Final[tuple[Check, ...]] = (
 )
 """Every check of what merges a task's sources with what a host knows itself."""
 
-ACCESS_CHECKS: Final[tuple[Check, ...]] = access.CHECKS
+ACCESS_CHECKS: Final[tuple[Check, ...]] = _in_phases(*access.CHECKS)
 """Every check of an access rule, prerequisites first."""
 
-RENDERER_CHECKS: Final[tuple[Check, ...]] = renderers.CHECKS
+RENDERER_CHECKS: Final[tuple[Check, ...]] = _in_phases(*renderers.CHECKS)
 """Every check of what puts retrieved text in front of a model, prerequisites first."""
 
 BY_ID: Final[Mapping[str, Check]] = {

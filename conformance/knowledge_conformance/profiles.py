@@ -6,12 +6,13 @@ every fault, and which check catches how much for a call.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check, Facet
-from knowledge_conformance.kinds import COMPOSITE, HOST, Kind
+from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.settings import Profile, Settings
 from knowledge_conformance.survey import SURVEY_CALLS
 
@@ -22,6 +23,7 @@ SLOW: Final[Mapping[str, str]] = MappingProxyType(
         "KP-403": "it loads Hypothesis",
         "KP-704": "it measures how long the event loop is held",
         "KP-815": "it loads Hypothesis",
+        "KP-1210": "it loads Hypothesis",
     }
 )
 """Checks that take more than 50 ms on a provider that answers at once, or load what does; the fast profile has none."""
@@ -30,17 +32,9 @@ SLOW: Final[Mapping[str, str]] = MappingProxyType(
 def trips_of(kind: Kind) -> tuple[tuple[str, ...], ...]:
     """For each fault of a kind's catalogue the checks that it trips, the one that names it best first."""
     # Here, not at the top: a run of one kind needs the faults of no other.
-    if kind is HOST:
-        from knowledge_fakes.host_faults import HOST_FAULTS
-
-        return tuple(fault.trips for fault in HOST_FAULTS.values())
-    if kind is COMPOSITE:
-        from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
-
-        return tuple(fault.trips for fault in COMPOSITE_FAULTS.values())
-    from knowledge_fakes.faults import FAULTS
-
-    return tuple(fault.trips for fault in FAULTS.values())
+    name = "faults" if kind is PROVIDER else f"{kind.name}_faults"
+    faults = getattr(import_module(f"knowledge_fakes.{name}"), name.upper())
+    return tuple(fault.trips for fault in faults.values())
 
 
 def smallest(trips: Iterable[Sequence[str]], order: Sequence[Check], slow: Iterable[str] = ()) -> frozenset[str]:
