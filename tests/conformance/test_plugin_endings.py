@@ -239,7 +239,7 @@ def test_a_killed_run_leaves_no_process_behind(number: signal.Signals, tmp_path:
 def test_ctrl_c_ends_a_run_at_once_and_leaves_no_process_behind(tmp_path: Path) -> None:
     """A real one, told from those that a provider raises; what was found so far is shown."""
     stopped = Interrupted(tmp_path, signal.SIGINT, "--provider=hostile_lives:spawns_and_loops", "-v")
-    assert (stopped.status, len(stopped.offspring)) == (2, 2)
+    assert (stopped.status, len(stopped.offspring)) == (2, 2), stopped.output
     assert stopped.seconds < 8
     assert ids_in(stopped.output)[-1] == "KP-203"
     assert "KeyboardInterrupt" in stopped.output
