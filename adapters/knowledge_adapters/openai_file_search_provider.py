@@ -1,6 +1,6 @@
 """OpenAI's file search in vector stores as a knowledge provider; knows that API's shapes, and no host or adapter.
 
-Made to be copied alone. Needs ``openai`` from 3.0 on; any service with the same API may be behind it.
+Made to be copied alone. Needs ``openai`` from 3.4 on; any service with the same API may be behind it.
 """
 
 import asyncio
