@@ -30,7 +30,16 @@ class _Conformance:
     """What the classes below have in common; the attribute that is named as the kind is the target."""
 
     settings: ClassVar[Settings] = Settings()
+    test_check: ClassVar[Callable[..., None]]
+    test_verdict: ClassVar[Callable[..., None]]
     _kind: ClassVar[Kind]
+
+    def __init_subclass__(cls, *, kind: Kind | None = None) -> None:
+        """Give a class of a ``kind`` its tests; one of a user's is of the kind of the class that it is made of."""
+        super().__init_subclass__()
+        if kind is not None:
+            # The verdict after the checks: pytest runs a class in the order of its names.
+            cls._kind, cls.test_check, cls.test_verdict = kind, _each_check(kind), _verdict
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -96,7 +105,7 @@ def _verdict(case: _Conformance, conformance_run: Run) -> None:
         pytest.fail("\n".join(lines), pytrace=False)
 
 
-class ProviderConformance(_Conformance):
+class ProviderConformance(_Conformance, kind=PROVIDER):
     """One test for each check, and one for the verdict. Set ``provider``; ``settings`` where the defaults do not fit.
 
     ``provider`` is ``"module:obj"``, or a function or class that makes a provider (a function as ``staticmethod``).
@@ -104,53 +113,33 @@ class ProviderConformance(_Conformance):
     """
 
     provider: ClassVar[Any] = None
-    _kind: ClassVar[Kind] = PROVIDER
-    test_check: ClassVar[Callable[..., None]] = _each_check(PROVIDER)
-    test_verdict: ClassVar[Callable[..., None]] = (
-        _verdict  # after the checks, as pytest runs a class in the order of its names
-    )
 
 
-class HostConformance(_Conformance):
+class HostConformance(_Conformance, kind=HOST):
     """The same for a host: set ``host`` to ``"module:factory"`` or the factory itself (a function as ``staticmethod``).
 
     The factory is called as ``factory(provider, *, timeout=…)`` and gives a host, or something to await that does.
     """
 
     host: ClassVar[Any] = None
-    _kind: ClassVar[Kind] = HOST
-    test_check: ClassVar[Callable[..., None]] = _each_check(HOST)
-    test_verdict: ClassVar[Callable[..., None]] = (
-        _verdict  # after the checks, as pytest runs a class in the order of its names
-    )
 
 
-class CompositeConformance(_Conformance):
+class CompositeConformance(_Conformance, kind=COMPOSITE):
     """The same for what puts several providers behind one: set ``composite`` as ``host`` is set.
 
     The factory is called as ``factory(children, *, timeout=…)``, with providers by their names, and gives a provider.
     """
 
     composite: ClassVar[Any] = None
-    _kind: ClassVar[Kind] = COMPOSITE
-    test_check: ClassVar[Callable[..., None]] = _each_check(COMPOSITE)
-    test_verdict: ClassVar[Callable[..., None]] = (
-        _verdict  # after the checks, as pytest runs a class in the order of its names
-    )
 
 
-class SourceConformance(_Conformance):
+class SourceConformance(_Conformance, kind=SOURCE):
     """The same for a retrieval source: set ``source`` as ``provider`` is set, and references in the ``settings``."""
 
     source: ClassVar[Any] = None
-    _kind: ClassVar[Kind] = SOURCE
-    test_check: ClassVar[Callable[..., None]] = _each_check(SOURCE)
-    test_verdict: ClassVar[Callable[..., None]] = (
-        _verdict  # after the checks, as pytest runs a class in the order of its names
-    )
 
 
-class MergingConformance(_Conformance):
+class MergingConformance(_Conformance, kind=MERGING):
     """The same for what merges a task's sources with its own knowledge: set ``merging`` as ``host`` is set.
 
     The factory is called as ``factory(built_in, sources, *, timeout=…)``. It gives an ``async`` function, called as
@@ -158,14 +147,9 @@ class MergingConformance(_Conformance):
     """
 
     merging: ClassVar[Any] = None
-    _kind: ClassVar[Kind] = MERGING
-    test_check: ClassVar[Callable[..., None]] = _each_check(MERGING)
-    test_verdict: ClassVar[Callable[..., None]] = (
-        _verdict  # after the checks, as pytest runs a class in the order of its names
-    )
 
 
-class AccessConformance(_Conformance):
+class AccessConformance(_Conformance, kind=ACCESS):
     """The same for a rule about who may read what: set ``access`` as ``host`` is set.
 
     The factory is called as ``factory(provider, scope, *, identity)``. ``scope`` is the configured ``AccessScope``, or
@@ -174,14 +158,9 @@ class AccessConformance(_Conformance):
     """
 
     access: ClassVar[Any] = None
-    _kind: ClassVar[Kind] = ACCESS
-    test_check: ClassVar[Callable[..., None]] = _each_check(ACCESS)
-    test_verdict: ClassVar[Callable[..., None]] = (
-        _verdict  # after the checks, as pytest runs a class in the order of its names
-    )
 
 
-class RendererConformance(_Conformance):
+class RendererConformance(_Conformance, kind=RENDERER):
     """The same for what puts an outcome in front of a model: set ``renderer`` as ``host`` is set.
 
     The factory, or a class, is called without arguments and gives an object with ``inject(messages, block)`` and
@@ -189,8 +168,3 @@ class RendererConformance(_Conformance):
     """
 
     renderer: ClassVar[Any] = None
-    _kind: ClassVar[Kind] = RENDERER
-    test_check: ClassVar[Callable[..., None]] = _each_check(RENDERER)
-    test_verdict: ClassVar[Callable[..., None]] = (
-        _verdict  # after the checks, as pytest runs a class in the order of its names
-    )
