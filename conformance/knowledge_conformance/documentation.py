@@ -17,19 +17,19 @@ from knowledge_conformance.report import report_schema
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.survey import SURVEY_CALLS
 from knowledge_fakes.access_faults import ACCESS_FAULTS
-from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
+from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
 from knowledge_fakes.faults import FAULTS, Fault
-from knowledge_fakes.host_faults import HOST_FAULTS, HostFault
+from knowledge_fakes.host_faults import HOST_FAULTS
 from knowledge_fakes.making import MakerFault
-from knowledge_fakes.merging_faults import MERGING_FAULTS, MergingFault
+from knowledge_fakes.merging_faults import MERGING_FAULTS
 from knowledge_fakes.renderer_faults import RENDERER_FAULTS
-from knowledge_fakes.source_faults import SOURCE_FAULTS, SourceFault
+from knowledge_fakes.source_faults import SOURCE_FAULTS
 from knowledge_provider.schemas import wire_schemas
 
 EXAMPLES_MAX: Final = 5
 """How many mistakes are listed under one check."""
 
-_MISTAKES: Final[tuple[Fault | HostFault | CompositeFault | SourceFault | MergingFault | MakerFault, ...]] = (
+_MISTAKES: Final[tuple[Fault | MakerFault, ...]] = (
     *FAULTS.values(),
     *HOST_FAULTS.values(),
     *COMPOSITE_FAULTS.values(),

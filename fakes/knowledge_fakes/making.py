@@ -1,7 +1,7 @@
-"""``MakerFault``: one mistake as a class of access rules or renderers, with what catches it; knows none."""
+"""``MakerFault``: one mistake as a class of hosts, sources or another kind, with what catches it; knows none."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -25,17 +25,29 @@ class MakerFault:
     fragment: str
 
 
-def declaring(catalogue: dict[str, MakerFault]) -> Callable[..., Callable[[_Made], _Made]]:
-    """A decorator ``fault(*trips, fragment=…)`` that puts classes into ``catalogue``.
+def fault_of(
+    made: type[Any], trips: Sequence[str], fragment: str, make: Callable[..., Any] | None = None
+) -> MakerFault:
+    """A class as a fault: its name in snake case is the fault's, its docstring the summary, itself what makes one.
 
-    A class's name in snake case is the fault's, and its docstring the summary. The decorator raises ``TypeError`` for
-    one without a one-line docstring or without a check.
+    Raises ``TypeError`` for one without a one-line docstring or without a check.
+    """
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", made.__name__).lower()
+    return MakerFault(name, summary_of(made, tuple(trips)), make or made, tuple(trips), fragment)
+
+
+def declaring(
+    catalogue: dict[str, MakerFault], making: Callable[[Any], Callable[..., Any] | None] = lambda _made: None
+) -> Callable[..., Callable[[_Made], _Made]]:
+    """A decorator ``fault(*trips, fragment=…)`` that puts classes into ``catalogue``; it raises as ``fault_of`` does.
+
+    ``making`` gives what makes a target of a class where that is not the class itself.
     """
 
     def fault(*trips: str, fragment: str) -> Callable[[_Made], _Made]:
         def declare(made: _Made) -> _Made:
-            name = re.sub(r"(?<!^)(?=[A-Z])", "_", made.__name__).lower()
-            catalogue[name] = MakerFault(name, summary_of(made, trips), made, trips, fragment)
+            declared = fault_of(made, trips, fragment, making(made))
+            catalogue[declared.name] = declared
             return made
 
         return declare

@@ -16,7 +16,8 @@ from knowledge_conformance.checks import composite_isolation, composite_raising
 from knowledge_conformance.faults import OUTPUT_MAX
 from knowledge_conformance.results import CheckOutcome
 from knowledge_fakes import faults, plain_composite
-from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
+from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
+from knowledge_fakes.making import MakerFault
 from knowledge_provider import CompositeProvider, limits
 
 # A composite that does not await what it was given, and should not have been given, leaves it to Python to say so.
@@ -71,7 +72,7 @@ def ended(before: set[threading.Thread]) -> bool:
 
 
 @pytest.mark.parametrize("fault", COMPOSITE_FAULTS.values(), ids=COMPOSITE_FAULTS)
-def test_a_fault_trips_its_checks_and_no_other(fault: CompositeFault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_trips_its_checks_and_no_other(fault: MakerFault, monkeypatch: pytest.MonkeyPatch) -> None:
     """Field case 97: what the author did wrong is said once, where it belongs."""
     for id_, (module, name) in SWEEPS.items():
         if id_ not in fault.trips:

@@ -15,7 +15,8 @@ from knowledge_conformance.checks import host_answers
 from knowledge_conformance.checks.hosts import CHECKS
 from knowledge_conformance.results import CheckOutcome
 from knowledge_fakes import _malformed, faulty_hosts, plain_host
-from knowledge_fakes.host_faults import HOST_FAULTS, HostFault
+from knowledge_fakes.host_faults import HOST_FAULTS
+from knowledge_fakes.making import MakerFault
 from knowledge_fakes.scripted import MALFORMED
 from knowledge_provider.host import KnowledgeHost
 
@@ -48,7 +49,7 @@ PLACES = {name: place for place, name in enumerate(HOST_FAULTS)}
 
 
 @pytest.fixture
-def fewer_inputs(fault: HostFault, monkeypatch: pytest.MonkeyPatch) -> None:
+def fewer_inputs(fault: MakerFault, monkeypatch: pytest.MonkeyPatch) -> None:
     """All inputs that a fault of theirs may need, and a share of them for the others, as said above."""
     monkeypatch.setattr(host_answers, "_EXAMPLES_FOR_EACH", 2)
     vectors, uris, malformed = corpora.vectors(), corpora.uris(), tuple(MALFORMED.items())
@@ -61,7 +62,7 @@ def fewer_inputs(fault: HostFault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_answers, "MALFORMED", dict(share(malformed, fault)))
 
 
-def share(inputs: tuple[Any, ...], fault: HostFault) -> tuple[Any, ...]:
+def share(inputs: tuple[Any, ...], fault: MakerFault) -> tuple[Any, ...]:
     """Every twelfth input, beginning elsewhere for each of twelve faults in a row."""
     return inputs[PLACES[fault.name] % SHARES :: SHARES]
 
@@ -76,7 +77,7 @@ def test_a_conformant_host_trips_nothing(make: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("fewer_inputs")
 @pytest.mark.parametrize("fault", HOST_FAULTS.values(), ids=HOST_FAULTS)
-def test_a_fault_trips_its_checks_and_no_other(fault: HostFault) -> None:
+def test_a_fault_trips_its_checks_and_no_other(fault: MakerFault) -> None:
     """Field case 97: what the author did wrong is said once, where it belongs."""
     results = results_of(getattr(faulty_hosts, fault.name))
     found = tripped(results)

@@ -11,7 +11,8 @@ from merging_runs import BY_ID, results_of
 from knowledge_conformance.checks import merging_isolation
 from knowledge_conformance.results import CheckOutcome
 from knowledge_fakes import merging, plain_merging
-from knowledge_fakes.merging_faults import MERGING_FAULTS, MergingFault
+from knowledge_fakes.making import MakerFault
+from knowledge_fakes.merging_faults import MERGING_FAULTS
 
 # A merging host that does not await what it was given, and should not have been given, leaves it to Python to say so.
 pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
@@ -40,7 +41,7 @@ def test_a_conformant_merging_host_trips_nothing(make: Callable[..., Any]) -> No
 
 
 @pytest.mark.parametrize("fault", MERGING_FAULTS.values(), ids=MERGING_FAULTS)
-def test_a_fault_trips_its_checks_and_no_other(fault: MergingFault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_trips_its_checks_and_no_other(fault: MakerFault, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the author did wrong is said once, where it belongs."""
     if "KP-1057" not in fault.trips:
         for name in SWEPT:

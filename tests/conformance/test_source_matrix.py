@@ -14,7 +14,8 @@ from knowledge_conformance.settings import OwnerExpectation, Settings
 from knowledge_conformance.target import Target
 from knowledge_conformance.verdict import Verdict
 from knowledge_fakes.handbook import HandbookProvider
-from knowledge_fakes.source_faults import SOURCE_FAULTS, SourceFault
+from knowledge_fakes.making import MakerFault
+from knowledge_fakes.source_faults import SOURCE_FAULTS
 from knowledge_fakes.sources import HandbookSource, ScriptedSource, handbook_source
 from knowledge_provider.sources import ProviderSource
 
@@ -78,7 +79,7 @@ def test_the_handbook_is_looked_at_by_every_check() -> None:
 
 
 @pytest.mark.parametrize("fault", SOURCE_FAULTS.values(), ids=SOURCE_FAULTS)
-def test_a_fault_trips_its_checks_and_no_other(fault: SourceFault) -> None:
+def test_a_fault_trips_its_checks_and_no_other(fault: MakerFault) -> None:
     """What the author did wrong is said once, where it belongs; what is blocked is blocked by that."""
     results = run_of(fault.make).results
     found = tripped(results)

@@ -5,9 +5,10 @@ import inspect
 import pytest
 
 from knowledge_fakes import faulty_composites
-from knowledge_fakes.composite_faults import COMPOSITE_FAULTS, CompositeFault
-from knowledge_fakes.composite_faults._fault import fault
+from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
+from knowledge_fakes.composite_faults._declared import fault
 from knowledge_fakes.handbook import HandbookProvider, SyncHandbookProvider
+from knowledge_fakes.making import MakerFault
 
 each = pytest.mark.parametrize("case", COMPOSITE_FAULTS.values(), ids=COMPOSITE_FAULTS)
 
@@ -20,7 +21,7 @@ def test_there_are_many_and_the_naive_one_is_among_them() -> None:
 
 
 @each
-def test_a_fault_says_what_it_is_and_what_catches_it(case: CompositeFault) -> None:
+def test_a_fault_says_what_it_is_and_what_catches_it(case: MakerFault) -> None:
     """A sentence, a check of section 9, each check once, and something to find in what the check says."""
     assert case.summary.endswith(".")
     assert "\n" not in case.summary
@@ -30,7 +31,7 @@ def test_a_fault_says_what_it_is_and_what_catches_it(case: CompositeFault) -> No
 
 
 @each
-def test_a_fault_is_a_target_that_makes_a_composite(case: CompositeFault) -> None:
+def test_a_fault_is_a_target_that_makes_a_composite(case: MakerFault) -> None:
     """It is called with children and a time, and what it makes has a provider's two methods."""
     factory = getattr(faulty_composites, case.name)
     made = factory({"a": HandbookProvider(), "b": SyncHandbookProvider()}, timeout=0.5)

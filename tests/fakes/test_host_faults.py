@@ -13,8 +13,9 @@ from typing import Any, cast
 import pytest
 
 from knowledge_fakes import faulty_hosts, plain_host
-from knowledge_fakes.host_faults import HOST_FAULTS, HostFault
+from knowledge_fakes.host_faults import HOST_FAULTS
 from knowledge_fakes.host_faults._host_fault import host_fault
+from knowledge_fakes.making import MakerFault
 from knowledge_fakes.plain_host import PlainHost
 from knowledge_fakes.scripted import (
     ScriptedProvider,
@@ -61,7 +62,7 @@ def context(**fields: Any) -> RetrievalContext:
 
 
 @each_fault
-def test_a_fault_says_what_it_is(fault: HostFault) -> None:
+def test_a_fault_says_what_it_is(fault: MakerFault) -> None:
     """A sentence in one line, the checks that it trips, and a piece of what they say."""
     assert fault.summary.endswith(".")
     assert "\n" not in fault.summary
@@ -113,7 +114,7 @@ def test_a_fault_without_a_check_or_a_sentence_is_refused() -> None:
 
 
 @each_fault
-def test_each_fault_is_a_target(fault: HostFault) -> None:
+def test_each_fault_is_a_target(fault: MakerFault) -> None:
     """``knowledge_fakes.faulty_hosts:name`` takes what the small host's factory takes."""
     factory = getattr(faulty_hosts, fault.name)
     assert factory is getattr(faulty_hosts, fault.name)
@@ -176,7 +177,7 @@ async def plainest(make: Any) -> dict[str, Any]:
 
 
 @each_fault
-def test_a_faulty_host_is_a_host(fault: HostFault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_faulty_host_is_a_host(fault: MakerFault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What has nothing to do with the mistake is as it is without it."""
     monkeypatch.chdir(tmp_path)
     wanted, came = asyncio.run(plainest(plain_host.factory)), asyncio.run(plainest(fault.make))

@@ -5,8 +5,9 @@ import inspect
 import pytest
 
 from knowledge_fakes import faulty_merging
-from knowledge_fakes.merging_faults import MERGING_FAULTS, MergingFault
-from knowledge_fakes.merging_faults._fault import fault
+from knowledge_fakes.making import MakerFault
+from knowledge_fakes.merging_faults import MERGING_FAULTS
+from knowledge_fakes.merging_faults._declared import fault
 from knowledge_fakes.plain_merging import PlainMerging
 from knowledge_fakes.sources import ScriptedSource
 
@@ -18,7 +19,7 @@ async def nothing(query: str, context: object) -> list[object]:
 
 
 @each
-def test_a_fault_says_what_it_is_and_what_catches_it(case: MergingFault) -> None:
+def test_a_fault_says_what_it_is_and_what_catches_it(case: MakerFault) -> None:
     """A sentence of its own, a check of merging hosts, each once, and something to find in what the check says."""
     assert case.summary.endswith(".")
     assert [other.summary for other in MERGING_FAULTS.values()].count(case.summary) == 1
@@ -28,7 +29,7 @@ def test_a_fault_says_what_it_is_and_what_catches_it(case: MergingFault) -> None
 
 
 @each
-def test_a_fault_is_a_target_that_makes_what_merges(case: MergingFault) -> None:
+def test_a_fault_is_a_target_that_makes_what_merges(case: MakerFault) -> None:
     """It is called with the host's own search, sources and a time."""
     merge = getattr(faulty_merging, case.name)(nothing, [ScriptedSource("wiki")], timeout=0.5)
     assert inspect.iscoroutinefunction(merge)

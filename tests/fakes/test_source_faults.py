@@ -3,15 +3,16 @@
 import pytest
 
 from knowledge_fakes import faulty_sources
-from knowledge_fakes.source_faults import SOURCE_FAULTS, SourceFault
-from knowledge_fakes.source_faults._fault import fault
+from knowledge_fakes.making import MakerFault
+from knowledge_fakes.source_faults import SOURCE_FAULTS
+from knowledge_fakes.source_faults._declared import fault
 from knowledge_fakes.sources import HandbookSource
 
 each = pytest.mark.parametrize("case", SOURCE_FAULTS.values(), ids=SOURCE_FAULTS)
 
 
 @each
-def test_a_fault_says_what_it_is_and_what_catches_it(case: SourceFault) -> None:
+def test_a_fault_says_what_it_is_and_what_catches_it(case: MakerFault) -> None:
     """A sentence of its own, a check of sources, each check once, and something to find in what the check says."""
     assert case.summary.endswith(".")
     assert [other.summary for other in SOURCE_FAULTS.values()].count(case.summary) == 1
@@ -21,7 +22,7 @@ def test_a_fault_says_what_it_is_and_what_catches_it(case: SourceFault) -> None:
 
 
 @each
-def test_a_fault_is_a_target_that_makes_a_source(case: SourceFault) -> None:
+def test_a_fault_is_a_target_that_makes_a_source(case: MakerFault) -> None:
     """The handbook, fresh each time, with one thing wrong about it."""
     make = getattr(faulty_sources, case.name)
     assert isinstance(make(), HandbookSource)

@@ -17,9 +17,10 @@ from knowledge_fakes.composite_faults import (  # noqa: F401 - each declares its
     _naming,
     _remembering,
 )
-from knowledge_fakes.composite_faults._fault import DECLARED, CompositeFault
+from knowledge_fakes.composite_faults._declared import DECLARED
+from knowledge_fakes.making import MakerFault
 
-__all__ = ["COMPOSITE_FAULTS", "CompositeFault"]
+__all__ = ["COMPOSITE_FAULTS"]
 
-COMPOSITE_FAULTS: Final[Mapping[str, CompositeFault]] = MappingProxyType(dict(DECLARED))
+COMPOSITE_FAULTS: Final[Mapping[str, MakerFault]] = MappingProxyType(dict(DECLARED))
 """Every fault by its name; the naive combination of the retrieval protocol's document first."""

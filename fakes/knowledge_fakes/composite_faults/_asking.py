@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from knowledge_fakes._plain_calls import Ending
-from knowledge_fakes.composite_faults._fault import fault
+from knowledge_fakes.composite_faults._declared import fault
 from knowledge_fakes.plain_composite import PlainComposite
 from knowledge_provider import CancelSignal, KnowledgeTimeoutError, RetrievalContext, RetrievalRequest
 

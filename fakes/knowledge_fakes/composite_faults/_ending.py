@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from knowledge_fakes._plain_calls import Ending
-from knowledge_fakes.composite_faults._fault import fault
+from knowledge_fakes.composite_faults._declared import fault
 from knowledge_fakes.plain_composite import Answer, PlainComposite, Row
 from knowledge_provider import RetrievalRequest, errors, limits
 from knowledge_provider.errors import read_or_none

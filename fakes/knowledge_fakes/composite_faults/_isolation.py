@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from knowledge_fakes._plain_calls import Ending
-from knowledge_fakes.composite_faults._fault import fault
+from knowledge_fakes.composite_faults._declared import fault
 from knowledge_fakes.plain_composite import Answer, PlainComposite, Row
 from knowledge_provider import KnowledgeTimeoutError, RetrievalContext, RetrievalRequest
 from knowledge_provider.errors import read_or_none

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from knowledge_fakes._plain_calls import Ending
-from knowledge_fakes.composite_faults._fault import fault
+from knowledge_fakes.composite_faults._declared import fault
 from knowledge_fakes.plain_composite import PlainComposite, Row
 from knowledge_provider import RetrievalContext, RetrievalRequest
 

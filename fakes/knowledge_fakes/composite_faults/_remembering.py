@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from knowledge_fakes.composite_faults._fault import fault
+from knowledge_fakes.composite_faults._declared import fault
 from knowledge_fakes.plain_composite import PlainComposite
 from knowledge_provider import RetrievalContext, RetrievalRequest
 

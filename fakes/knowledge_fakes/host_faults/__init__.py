@@ -22,9 +22,10 @@ from knowledge_fakes.host_faults import (
     _threading,
     _waiting,
 )
-from knowledge_fakes.host_faults._host_fault import HostFault, declared_in
+from knowledge_fakes.host_faults._host_fault import declared_in
+from knowledge_fakes.making import MakerFault
 
-__all__ = ["HOST_FAULTS", "HostFault"]
+__all__ = ["HOST_FAULTS"]
 
 _MODULES: Final = (
     _composing,
@@ -41,7 +42,7 @@ _MODULES: Final = (
     _offering,
 )
 
-HOST_FAULTS: Final[Mapping[str, HostFault]] = MappingProxyType(
+HOST_FAULTS: Final[Mapping[str, MakerFault]] = MappingProxyType(
     {fault.name: fault for module in _MODULES for fault in declared_in(module)}
 )
 """Every fault by its name, in the order of the clause's lines."""

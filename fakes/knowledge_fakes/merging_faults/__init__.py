@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from knowledge_fakes.making import MakerFault
 from knowledge_fakes.merging_faults import _calls, _ending, _records  # noqa: F401 - each declares its faults
-from knowledge_fakes.merging_faults._fault import DECLARED, MergingFault
+from knowledge_fakes.merging_faults._declared import DECLARED
 
-__all__ = ["MERGING_FAULTS", "MergingFault"]
+__all__ = ["MERGING_FAULTS"]
 
-MERGING_FAULTS: Final[Mapping[str, MergingFault]] = MappingProxyType(dict(DECLARED))
+MERGING_FAULTS: Final[Mapping[str, MakerFault]] = MappingProxyType(dict(DECLARED))
 """Every fault by its name."""

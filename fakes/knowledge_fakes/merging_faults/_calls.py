@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
 from knowledge_fakes._plain_calls import Ending
-from knowledge_fakes.merging_faults._fault import fault
+from knowledge_fakes.merging_faults._declared import fault
 from knowledge_fakes.plain_merging import PlainMerging, References
 from knowledge_provider import RetrievalContext
 from knowledge_provider.text import is_blank

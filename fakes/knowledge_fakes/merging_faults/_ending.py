@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from knowledge_fakes._plain_calls import Ending
-from knowledge_fakes.merging_faults._fault import fault
+from knowledge_fakes.merging_faults._declared import fault
 from knowledge_fakes.plain_merging import OWN, Answer, PlainMerging, Record, References
 from knowledge_provider import RetrievalContext, errors
 from knowledge_provider.errors import read_or_none

@@ -6,7 +6,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from knowledge_fakes._plain_calls import Ending
-from knowledge_fakes.merging_faults._fault import fault
+from knowledge_fakes.merging_faults._declared import fault
 from knowledge_fakes.plain_merging import Answer, PlainMerging, Record, References
 from knowledge_provider.errors import read_or_none
 

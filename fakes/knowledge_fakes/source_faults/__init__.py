@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from knowledge_fakes.making import MakerFault
 from knowledge_fakes.source_faults import _answers, _asking, _identity, _listing, _timing  # noqa: F401 - each declares
-from knowledge_fakes.source_faults._fault import DECLARED, SourceFault
+from knowledge_fakes.source_faults._declared import DECLARED
 
-__all__ = ["SOURCE_FAULTS", "SourceFault"]
+__all__ = ["SOURCE_FAULTS"]
 
-SOURCE_FAULTS: Final[Mapping[str, SourceFault]] = MappingProxyType(dict(DECLARED))
+SOURCE_FAULTS: Final[Mapping[str, MakerFault]] = MappingProxyType(dict(DECLARED))
 """Every fault by its name."""

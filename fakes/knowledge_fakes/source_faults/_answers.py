@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from knowledge_fakes.source_faults._fault import fault
+from knowledge_fakes.source_faults._declared import fault
 from knowledge_fakes.sources import HandbookSource, References, reference
 from knowledge_provider import RetrievalContext
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import Any, Final
 
-from knowledge_fakes.source_faults._fault import fault
+from knowledge_fakes.source_faults._declared import fault
 from knowledge_fakes.sources import HandbookSource, References, reference
 from knowledge_provider import RetrievalContext
 from knowledge_provider.text import is_blank

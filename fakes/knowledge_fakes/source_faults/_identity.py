@@ -2,7 +2,7 @@
 
 import itertools
 
-from knowledge_fakes.source_faults._fault import fault
+from knowledge_fakes.source_faults._declared import fault
 from knowledge_fakes.sources import HandbookSource
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from knowledge_fakes.source_faults._fault import fault
+from knowledge_fakes.source_faults._declared import fault
 from knowledge_fakes.sources import HandbookSource, References
 from knowledge_provider import RetrievalContext
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from knowledge_fakes.source_faults._fault import fault
+from knowledge_fakes.source_faults._declared import fault
 from knowledge_fakes.sources import HandbookSource, References
 from knowledge_provider import CancelSignal, RetrievalContext
 
