@@ -4,24 +4,24 @@ Knows one factory and how its providers are asked. It judges nothing but that th
 """
 
 import asyncio
-import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from knowledge_conformance import calls
-from knowledge_conformance.check import Hang, Violation
+from knowledge_conformance.check import Violation
 from knowledge_conformance.exchange import Exchange, raised_at, results_of, show_request, text_of
 from knowledge_conformance.plain import copied
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.watched import Watched
+from knowledge_conformance.watched import Watched, refuse_hang
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 from knowledge_provider.access import AccessScope
 
 ANSWER_SECONDS: Final = 3.0
 """How long one search may take over providers that answer at once: a busy machine's time, and no rule's."""
 CLOSE_SECONDS: Final = 2.0
+_HANG_HINT: Final = "ask the provider a bounded number of times, and no longer than the caller's signal allows"
 
 Identity = Callable[[RetrievalContext], Mapping[str, Any]]
 """Who asks in a run: any of ``tenant_id``, ``user_id`` and ``roles``, or nothing."""
@@ -51,7 +51,7 @@ class Scoped:
             seconds=ANSWER_SECONDS,
             on_timeout=lambda: context.signal.cancel("timeout"),
         )
-        _refuse_hang(ending, shown, ANSWER_SECONDS)
+        refuse_hang(ending, shown, ANSWER_SECONDS, hint=_HANG_HINT)
         exchange = Exchange(request, context, ending.value, ending.error, ending.seconds)
         self._subject.answered(shown, str(exchange))
         return exchange
@@ -103,13 +103,9 @@ class AccessSubject(Watched):
         shown = f"factory(provider, {_shown_scope(scope)}, identity={identity.__name__.strip('<>_')})"
         self.count(shown, CLOSE_SECONDS)
 
-        # On the loop's own thread, as in a host: what it makes may bind itself to the loop.
-        async def make() -> Any:
-            made = self._factory(provider, scope, identity=identity)
-            return await made if inspect.isawaitable(made) else made
-
+        make = calls.on_loop(self._factory, provider, scope, identity=identity)
         ending = await calls.call(make, seconds=CLOSE_SECONDS)
-        _refuse_hang(ending, shown, CLOSE_SECONDS)
+        refuse_hang(ending, shown, CLOSE_SECONDS, hint=_HANG_HINT)
         made = ending.value
         if ending.error is not None or not callable(getattr(made, "retrieve", None)):
             saw = show(made) if ending.error is None else f"raised {show_error(ending.error)}{raised_at(ending.error)}"
@@ -140,13 +136,3 @@ def _shown_scope(scope: AccessScope | None) -> str:
     named = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "roles": sorted(scope.roles) or None}
     given = [f"{name}={show(value)}" for name, value in named.items() if value is not None]
     return f"AccessScope({', '.join([repr(str(scope.mode)), *given])})"
-
-
-def _refuse_hang(ending: calls.Ending, shown: str, seconds: float) -> None:
-    if ending.hung:
-        raise Hang(
-            wanted=f"an end within {seconds:g} s",
-            saw=ending.instead,
-            hint="ask the provider a bounded number of times, and no longer than the caller's signal allows",
-            where=shown,
-        )

@@ -88,6 +88,19 @@ async def call(
     return Ending(seconds=time.perf_counter() - began, hung=True, left_running=not done, held=held, goes_on=goes_on)
 
 
+def on_loop(function: Callable[..., Any], *arguments: object, **named: object) -> Callable[[], Awaitable[Any]]:
+    """The call as ``call`` and ``shielded`` make it on the loop's own thread, whether it is synchronous or not.
+
+    For what lives on its loop, as hosts and what makes them: it may bind itself to the loop that it is called on.
+    """
+
+    async def run() -> Any:
+        value = function(*arguments, **named)
+        return await value if inspect.isawaitable(value) else value
+
+    return run
+
+
 async def where_it_waits(task: "asyncio.Future[Any]", threads: Sequence[threading.Thread] = ()) -> str:
     """Where in the author's code a task is suspended, or a thread that it waits for works, as " in …", or ""."""
     stacks: list[Stack] = []

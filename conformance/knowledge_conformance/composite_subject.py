@@ -4,7 +4,6 @@ Knows one factory and how to read what its composites answer. It judges nothing 
 """
 
 import asyncio
-import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from itertools import islice
@@ -162,11 +161,7 @@ class CompositeSubject(Watched):
         shown = f"factory({{{_shown_keys(children)}}}, timeout={deadline:g})"
         self.count(shown, CLOSE_SECONDS)
 
-        # On the loop's own thread, as in a host: what it makes may bind itself to the loop.
-        async def make() -> Any:
-            made = self._factory(dict(children), timeout=deadline)
-            return await made if inspect.isawaitable(made) else made
-
+        make = calls.on_loop(self._factory, dict(children), timeout=deadline)
         ending = await calls.call(make, seconds=CLOSE_SECONDS)
         _refuse_hang(ending, shown, CLOSE_SECONDS)
         if ending.error is not None:

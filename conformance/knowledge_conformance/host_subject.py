@@ -92,12 +92,12 @@ class HostSubject(Watched):
     async def dispose(self, host: Any) -> None:
         """Close a host that a check is done with, within a bound and whatever it raises."""
         with contextlib.suppress(BaseException):
-            await calls.call(_on_loop(host.close), seconds=CLOSING_SECONDS)
+            await calls.call(calls.on_loop(host.close), seconds=CLOSING_SECONDS)
 
     async def bounded(self, shown: str, function: Callable[[], Any], seconds: float) -> Ending:
         """One call of the host's code on the loop, sync or async; ``Hang`` when it does not end within ``seconds``."""
         self.count(shown, seconds)
-        ending = await calls.call(_on_loop(function), seconds=seconds)
+        ending = await calls.call(calls.on_loop(function), seconds=seconds)
         if ending.hung:
             raise Hang(
                 wanted=f"an end within {seconds:g} s",
@@ -149,7 +149,7 @@ class DrivenHost:
         """``search`` as a task that a check can cancel; its result is the value, or ``calls.Raised``."""
         shown, search = self._search(query, context, {})
         self._subject.count(shown, self.deadline + SLACK)
-        return asyncio.ensure_future(calls.shielded(_on_loop(search)))
+        return asyncio.ensure_future(calls.shielded(calls.on_loop(search)))
 
     async def attempt_tool(self, arguments: Any, context: RetrievalContext | None = None) -> Ending:
         """How ``call_tool`` ends."""
@@ -254,12 +254,3 @@ def bases_in(tool: Any) -> list[str] | None:
 
 
 _SCHEMA_NAMES: Final = ("parameters", "input_schema", "inputSchema")
-
-
-def _on_loop(function: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
-    # A host lives on its loop: its plain methods are called there too, and a coroutine is awaited.
-    async def run() -> Any:
-        value = function()
-        return await value if inspect.isawaitable(value) else value
-
-    return run

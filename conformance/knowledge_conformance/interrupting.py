@@ -13,7 +13,7 @@ from knowledge_conformance.exchange import show_request
 from knowledge_conformance.leftovers import TaskWatch, cleared
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import Subject
+from knowledge_conformance.subject import HANG_HINT, Subject
 from knowledge_conformance.suspension import Stepped, points
 from knowledge_provider import RetrievalRequest
 
@@ -183,7 +183,7 @@ class _Call:
             raise Hang(
                 wanted=f"an answer within {self._subject.settings.timeout:g} s",
                 saw=f"no answer: it waits{held}",
-                hint="bound every wait of the provider below the host's deadline (context.signal.remaining())",
+                hint=HANG_HINT,
                 where=show_request(self._request),
             )
 

@@ -4,7 +4,6 @@ Knows one factory and how to read what it merges. It judges nothing but that a c
 """
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,13 +11,13 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from knowledge_conformance import calls
-from knowledge_conformance.check import Hang, Violation
+from knowledge_conformance.check import Violation
 from knowledge_conformance.exchange import as_dict, raised_at
 from knowledge_conformance.plain import copied, model_fields
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.source_subject import References, show_ref
-from knowledge_conformance.watched import Watched
+from knowledge_conformance.watched import Watched, refuse_hang
 from knowledge_provider import CancelSignal, RetrievalContext
 from knowledge_provider.sources import ExternalKnowledgeRef
 from knowledge_provider.text import is_a
@@ -27,6 +26,7 @@ SOURCE_SECONDS: Final = 0.4
 """The deadline that a check gives each source, unless it says another."""
 SLACK_SECONDS: Final = 1.0
 """Beyond that deadline: what merging may take itself, on a busy machine."""
+HANG_HINT: Final = "wait for each source until its own deadline, with asyncio.wait, and then leave it behind"
 QUERY: Final = "release policy"
 _READ_MAX: Final = 4096
 _SHOWN_MAX: Final = 4
@@ -90,7 +90,7 @@ class Merging:
         ending = await calls.call(
             self._play(query, held, context), seconds=self.seconds, on_timeout=lambda: context.signal.cancel("timeout")
         )
-        refuse_hang(ending, shown, self.seconds)
+        refuse_hang(ending, shown, self.seconds, hint=HANG_HINT)
         merged = Merged(shown, ending.value, ending.error)
         self._subject.answered(shown, f"{shown} -> {merged.came}")
         return merged
@@ -116,12 +116,7 @@ class Merging:
         return asyncio.ensure_future(calls.shielded(self._play(QUERY, refs, context)))
 
     def _play(self, query: str, refs: References, context: RetrievalContext) -> Callable[[], Awaitable[Any]]:
-        # On the loop's own thread, as in a host.
-        async def play() -> Any:
-            made = self._merge(query, context=context, refs=refs)
-            return await made if inspect.isawaitable(made) else made
-
-        return play
+        return calls.on_loop(self._merge, query, context=context, refs=refs)
 
 
 class MergingSubject(Watched):
@@ -142,13 +137,9 @@ class MergingSubject(Watched):
         """
         shown = f"factory(built_in, {len(sources)} sources, timeout={deadline:g})"
         self.count(shown, SLACK_SECONDS)
-
-        async def make() -> Any:
-            made = self._factory(built_in or _nothing, tuple(sources), timeout=deadline)
-            return await made if inspect.isawaitable(made) else made
-
+        make = calls.on_loop(self._factory, built_in or _nothing, tuple(sources), timeout=deadline)
         ending = await calls.call(make, seconds=SLACK_SECONDS)
-        refuse_hang(ending, shown, SLACK_SECONDS)
+        refuse_hang(ending, shown, SLACK_SECONDS, hint=HANG_HINT)
         if ending.error is not None or not callable(ending.value):
             raise Violation(
                 wanted="an async function, to be called as merge(query, *, context, refs)",
@@ -163,18 +154,6 @@ def new_context(**fields: Any) -> RetrievalContext:
     """A context of the kit's own owner, unless ``fields`` say otherwise, also by what no model allows."""
     usual = {"owner_id": "conformance-owner", "session_id": "s", "turn_id": "t", "trace_id": "x"}
     return RetrievalContext.model_construct(**{**usual, "signal": CancelSignal(), **fields})
-
-
-def refuse_hang(ending: calls.Ending, shown: str, seconds: float) -> None:
-    """Raise ``Hang`` for a call that did not end."""
-    if not ending.hung:
-        return
-    raise Hang(
-        wanted=f"an end within {seconds:g} s",
-        saw="it was still running after it was cancelled, too" if ending.left_running else "no answer",
-        hint="wait for each source until its own deadline, with asyncio.wait, and then leave it behind",
-        where=shown,
-    )
 
 
 async def _nothing(query: str, context: RetrievalContext) -> list[Any]:

@@ -3,18 +3,17 @@
 Knows one factory and its two methods. It judges nothing but that they end, and answer text and messages.
 """
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
 from knowledge_conformance import calls
 from knowledge_conformance.blame import raised_at
-from knowledge_conformance.check import Hang, Violation
+from knowledge_conformance.check import Violation
 from knowledge_conformance.frames import unmarked
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.watched import Watched
+from knowledge_conformance.watched import Watched, refuse_hang
 from knowledge_provider.outcome import Outcome
 
 RENDER_SECONDS: Final = 5.0
@@ -75,11 +74,7 @@ class RendererSubject(Watched):
     async def _renderer(self) -> Any:
         if self._made is None:
             self.count("factory()", RENDER_SECONDS)
-
-            async def make() -> Any:
-                made = self._factory()
-                return await made if inspect.isawaitable(made) else made
-
+            make = calls.on_loop(self._factory)
             self._made = _ended(await calls.call(make, seconds=RENDER_SECONDS), "factory()")
         return self._made
 
@@ -109,13 +104,8 @@ def show_outcome(outcome: Outcome) -> str:
 
 
 def _ended(ending: calls.Ending, shown: str) -> Any:
-    if ending.hung:
-        raise Hang(
-            wanted=f"an end within {RENDER_SECONDS:g} s",
-            saw=ending.instead,
-            hint="render in time that grows with the text, and no faster: what is retrieved chooses the text",
-            where=shown,
-        )
+    hint = "render in time that grows with the text, and no faster: what is retrieved chooses the text"
+    refuse_hang(ending, shown, RENDER_SECONDS, hint=hint)
     if ending.error is not None:
         raise Violation(
             wanted="a result",

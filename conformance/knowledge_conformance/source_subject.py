@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from knowledge_conformance import calls
-from knowledge_conformance.check import Hang, Inapplicable, Inconclusive
+from knowledge_conformance.check import Inapplicable, Inconclusive
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.render import show
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import DEFAULT_OWNER, ProviderRaisedError
-from knowledge_conformance.watched import Watched
+from knowledge_conformance.watched import Watched, refuse_hang
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 from knowledge_provider.sources import ExternalKnowledgeRef
 
@@ -190,13 +190,8 @@ class SourceSubject(Watched):
         self.count(shown, seconds)
         stop = None if signal is None else (lambda: signal.cancel("timeout"))
         ending = await calls.call(self.member(name), *arguments, seconds=seconds, on_timeout=stop)
-        if ending.hung:
-            raise Hang(
-                wanted=f"an answer within {seconds:g} s",
-                saw=ending.instead,
-                hint="bound every wait of the source below the host's deadline (context.signal.remaining())",
-                where=shown,
-            )
+        hint = "bound every wait of the source below the host's deadline (context.signal.remaining())"
+        refuse_hang(ending, shown, seconds, hint=hint, wanted="an answer")
         return ending
 
 

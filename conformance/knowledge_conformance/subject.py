@@ -13,15 +13,16 @@ from typing import Any, Final, Protocol
 
 from knowledge_conformance import calls
 from knowledge_conformance.channels import Leak
-from knowledge_conformance.check import Hang, Inconclusive
+from knowledge_conformance.check import Inconclusive
 from knowledge_conformance.exchange import Exchange, raised_at, show_request
 from knowledge_conformance.leftovers import Standing, fresh_executor
 from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.watched import Watched
+from knowledge_conformance.watched import Watched, refuse_hang
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, limits
 
 DEFAULT_OWNER: Final = "conformance-owner"
+HANG_HINT: Final = "bound every wait of the provider below the host's deadline (context.signal.remaining())"
 
 
 class ProviderRaisedError(Exception):
@@ -189,7 +190,7 @@ class Subject(Watched):
             seconds=self.settings.timeout,
             on_timeout=lambda: context.signal.cancel("timeout"),
         )
-        self._refuse_hang(ending, shown, self.settings.timeout)
+        refuse_hang(ending, shown, self.settings.timeout, hint=HANG_HINT, wanted="an answer")
         exchange = Exchange(asked, context, ending.value, ending.error, ending.seconds)
         self.answered(shown, str(exchange))
         return exchange
@@ -205,7 +206,7 @@ class Subject(Watched):
         """One call of ``close()``; an ending that hung is a ``Hang``."""
         self.count("close()", self.settings.timeout)
         ending = await calls.call(self.member("close"), seconds=self.settings.timeout)
-        self._refuse_hang(ending, "close()", self.settings.timeout)
+        refuse_hang(ending, "close()", self.settings.timeout, hint=HANG_HINT, wanted="an answer")
         return ending
 
     async def start(
@@ -222,14 +223,3 @@ class Subject(Watched):
         self.count(show_request(request), self.settings.timeout)
         begun = await calls.begin(self.member("retrieve"), request, context)
         return asyncio.ensure_future(calls.finish(stepped(begun))) if inspect.isawaitable(begun) else None
-
-    @staticmethod
-    def _refuse_hang(ending: calls.Ending, shown: str, seconds: float) -> None:
-        if not ending.hung:
-            return
-        raise Hang(
-            wanted=f"an answer within {seconds:g} s",
-            saw=ending.instead,
-            hint="bound every wait of the provider below the host's deadline (context.signal.remaining())",
-            where=shown,
-        )

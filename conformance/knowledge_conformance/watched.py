@@ -1,4 +1,7 @@
-"""``Watched``: what every subject of a check keeps while it is watched; knows no provider, host or composite."""
+"""``Watched``: what every subject of a check keeps while it is watched; knows no provider, host or composite.
+
+And what any of them says of a call that does not end.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -6,6 +9,8 @@ from typing import Final
 
 from pydantic import BaseModel, JsonValue
 
+from knowledge_conformance.calls import Ending
+from knowledge_conformance.check import Hang
 from knowledge_conformance.settings import Settings
 
 TRANSCRIPT_MAX: Final = 64
@@ -13,6 +18,12 @@ TRANSCRIPT_MAX: Final = 64
 
 class OutOfCallsError(Exception):
     """The run may not call what it checks any more (``--max-calls``)."""
+
+
+def refuse_hang(ending: Ending, shown: str, seconds: float, *, hint: str, wanted: str = "an end") -> None:
+    """Raise ``Hang`` for a call that did not end within ``seconds``; ``shown`` is how it reads."""
+    if ending.hung:
+        raise Hang(wanted=f"{wanted} within {seconds:g} s", saw=ending.instead, hint=hint, where=shown)
 
 
 class Watched:
