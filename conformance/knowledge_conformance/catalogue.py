@@ -1,70 +1,45 @@
-"""All checks in the order in which they run, and what is not tested, because. Knows nothing of running them."""
+"""Every check of a provider in the order of a run, and all checks by their ids. Runs nothing.
 
-from collections.abc import Mapping
+The checks of the other kinds are loaded when one of them is asked for: a run is about one kind mostly, and they take a
+third of the time that all take.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType, ModuleType
 from typing import Final
 
-from knowledge_conformance.check import Check, Phase
+from knowledge_conformance.check import Check, in_phases
 from knowledge_conformance.checks import (
-    access,
     awaits,
     back_end,
     bases,
     claims,
-    composite_ending,
-    composite_isolation,
-    composite_lifecycle,
-    composite_merging,
-    composite_raising,
-    composite_requests,
-    composite_secrets,
-    composite_timing,
     describing,
     filtering,
     fuzzing,
     holding,
-    hosts,
     identity,
     impersonation,
     leaving,
     lifecycle,
     links,
     loops,
-    merging_asking,
-    merging_calls,
-    merging_ending,
-    merging_isolation,
-    merging_records,
-    merging_said,
     owners,
     passages,
     plainness,
-    renderers,
     repeating,
     requests,
     secrets,
     shapes,
-    source_answers,
-    source_asking,
-    source_identity,
-    source_listing,
-    source_logs,
-    source_owners,
-    source_timing,
     sources,
     survival,
     timing,
     turn_ids,
 )
 
-_PHASES: Final = list(Phase)
-
-
-def _in_phases(*checks: Check) -> tuple[Check, ...]:
-    """Phase by phase, and in each as they are given; those that close what is checked last."""
-    return tuple(sorted(checks, key=lambda check: (check.closes, _PHASES.index(check.phase))))
-
-
-CHECKS: Final[tuple[Check, ...]] = _in_phases(
+CHECKS: Final[tuple[Check, ...]] = in_phases(
     *identity.CHECKS,
     *describing.CHECKS,
     *lifecycle.CHECKS,
@@ -96,62 +71,6 @@ CHECKS: Final[tuple[Check, ...]] = _in_phases(
 )
 """Every check of a provider once, phase by phase, prerequisites first."""
 
-HOST_CHECKS: Final[tuple[Check, ...]] = _in_phases(*hosts.CHECKS)
-"""Every check of a host, prerequisites first."""
-
-COMPOSITE_CHECKS: Final[tuple[Check, ...]] = _in_phases(
-    *composite_isolation.CHECKS,
-    *composite_raising.CHECKS,
-    *composite_timing.CHECKS,
-    *composite_merging.CHECKS,
-    *composite_ending.CHECKS,
-    *composite_secrets.CHECKS,
-    *composite_requests.CHECKS,
-    *composite_lifecycle.CHECKS,
-)
-"""Every check of what puts several providers behind one."""
-
-SOURCE_CHECKS: Final[tuple[Check, ...]] = _in_phases(
-    *source_identity.CHECKS,
-    *source_answers.CHECKS,
-    *source_asking.CHECKS,
-    *source_listing.CHECKS,
-    *source_timing.CHECKS,
-    *source_logs.CHECKS,
-    *source_owners.CHECKS,
-)
-"""Every check of a retrieval source, prerequisites first."""
-
-MERGING_CHECKS: Final[tuple[Check, ...]] = _in_phases(
-    *merging_records.CHECKS,
-    *merging_isolation.CHECKS,
-    *merging_ending.CHECKS,
-    *merging_calls.CHECKS,
-    *merging_asking.CHECKS,
-    *merging_said.CHECKS,
-)
-"""Every check of what merges a task's sources with what a host knows itself."""
-
-ACCESS_CHECKS: Final[tuple[Check, ...]] = _in_phases(*access.CHECKS)
-"""Every check of an access rule, prerequisites first."""
-
-RENDERER_CHECKS: Final[tuple[Check, ...]] = _in_phases(*renderers.CHECKS)
-"""Every check of what puts retrieved text in front of a model, prerequisites first."""
-
-BY_ID: Final[Mapping[str, Check]] = {
-    check.id: check
-    for checks in (
-        CHECKS,
-        HOST_CHECKS,
-        COMPOSITE_CHECKS,
-        SOURCE_CHECKS,
-        MERGING_CHECKS,
-        ACCESS_CHECKS,
-        RENDERER_CHECKS,
-    )
-    for check in checks
-}
-"""All checks by their permanent ids."""
 
 NOT_TESTED: Final[Mapping[str, str]] = {
     "3.1": "requests are made by the kit's own model, which keeps it",
@@ -160,46 +79,51 @@ NOT_TESTED: Final[Mapping[str, str]] = {
 }
 """Clauses about providers that no check stands for, with the reason."""
 
-HOST_NOT_TESTED: Final[Mapping[str, str]] = {
-    "8.6 (counted)": "how many calls a host has given up is not told by its interface",
-    "8.6 (10 s)": "the kit sets a deadline of its own, so it does not see which one holds without",
-}
-"""Clauses about hosts, or lines of them, that no check stands for, with the reason."""
+NUMBERS: Final[Mapping[str, range]] = MappingProxyType(
+    {
+        "provider": range(100, 800),
+        "host": range(800, 900),
+        "composite": range(900, 1000),
+        "source": range(1000, 1050),
+        "merging": range(1050, 1100),
+        "access": range(1100, 1200),
+        "renderer": range(1200, 1300),
+    }
+)
+"""For each kind by its name the numbers in the ids of its checks."""
 
-COMPOSITE_NOT_TESTED: Final[Mapping[str, str]] = {
-    "9.2 (process)": "a child that ends or holds the process that it shares with the composite is not tried",
-    "9.5 (stable)": "whether ids are the same in another process is not tested yet",
-}
-"""The same about composites."""
 
-SOURCE_NOT_TESTED: Final[Mapping[str, str]] = {
-    "10.2 (sources)": "references are read by the host's own model, before a source sees one",
-    "10.3 (sources)": "a source does not know the registry that it stands in",
-    "10.4 (sources)": "what is bound to a task is the host's to keep",
-    "10.5 (sources)": "a source is merged by the host, and does not see the others",
-    "5.10 (sources)": "the kit does not take a source's back end away",
-    "7.6 (sources)": "the kit cannot make a source's back end slow",
-    "10.7 (bounds)": "a host refuses a limit or an offset out of range itself, and the source is not asked",
-}
-"""The same about retrieval sources."""
+def kind_name_of(check_id: str) -> str:
+    """The name of the kind that a check of this id is about; raises ``KeyError`` where there is none."""
+    number = check_id.removeprefix("KP-")
+    for name, numbers in NUMBERS.items():
+        if number.isdecimal() and int(number) in numbers:
+            return name
+    raise KeyError(check_id)
 
-MERGING_NOT_TESTED: Final[Mapping[str, str]] = {
-    "10.2 (storing)": "what a task stores is not seen through a call that merges",
-    "10.4 (storing)": "adding and removing bindings is another interface than merging",
-    "10.6 (openers)": "how a reference is drawn is the client's",
-    "10.7 (pages)": "listing is another interface than merging, and optional",
-}
-"""The same about merging hosts."""
 
-ACCESS_NOT_TESTED: Final[Mapping[str, str]] = {
-    "11.1 (every policy)": "the default of the rule that is given is looked at, not that of others beside it",
-    "11.5 (tools)": "a tool's arguments go to a host, of which KP-824 says what it makes of them",
-}
-"""The same about access rules."""
+@cache
+def catalogue_of(kind_name: str) -> ModuleType:
+    """The module with the ``CHECKS`` of a kind, what is ``NOT_TESTED``, and for all but providers the ``SUBJECT``."""
+    own = "catalogue" if kind_name == "provider" else f"{kind_name}_catalogue"
+    return import_module(f"knowledge_conformance.{own}")
 
-RENDERER_NOT_TESTED: Final[Mapping[str, str]] = {
-    "12.1 (the override)": "what a host has asked for in so many words is its own decision",
-    "12.1 (at a cut)": "data are given room for all of them, so that both ends of each field are seen",
-    "12.1 (other templates)": "models read chat templates in more ways than those of the thirteen that are tried",
-}
-"""The same about renderers."""
+
+@cache
+def _by_id(kind_name: str) -> Mapping[str, Check]:
+    return {check.id: check for check in catalogue_of(kind_name).CHECKS}
+
+
+class _ById(Mapping[str, Check]):
+    def __getitem__(self, check_id: str) -> Check:
+        return _by_id(kind_name_of(check_id))[check_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return (check_id for kind_name in NUMBERS for check_id in _by_id(kind_name))
+
+    def __len__(self) -> int:
+        return sum(len(_by_id(kind_name)) for kind_name in NUMBERS)
+
+
+BY_ID: Final[Mapping[str, Check]] = _ById()
+"""All checks by their permanent ids."""

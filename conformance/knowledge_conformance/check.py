@@ -89,6 +89,12 @@ class Check:
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
 
 
+def in_phases(*checks: Check) -> tuple[Check, ...]:
+    """Phase by phase, and in each as they are given; those that close what is checked last."""
+    phases = list(Phase)
+    return tuple(sorted(checks, key=lambda check: (check.closes, phases.index(check.phase))))
+
+
 def number_of(check: Check) -> int:
     """The number in a check's id, by which checks are listed: KP-304 stands before KP-1101."""
     return int(check.id.removeprefix("KP-"))

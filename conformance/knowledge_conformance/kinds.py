@@ -5,15 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
-from knowledge_conformance import catalogue
-from knowledge_conformance.access_subject import AccessSubject
+from knowledge_conformance.catalogue import catalogue_of, kind_name_of
 from knowledge_conformance.check import Check, Facet
-from knowledge_conformance.composite_subject import CompositeSubject
-from knowledge_conformance.host_subject import HostSubject
-from knowledge_conformance.merging_subject import MergingSubject
-from knowledge_conformance.renderer_subject import RendererSubject
-from knowledge_conformance.source_subject import SourceSubject
-from knowledge_conformance.source_survey import SourceSurvey
 from knowledge_conformance.survey import Survey
 from knowledge_conformance.target import A_PROVIDER, A_SOURCE
 
@@ -30,23 +23,40 @@ _TIMED: Final[Mapping[str, object]] = MappingProxyType({"timeout": 1.0})
 class Kind:
     """One kind of target. ``name`` is the option's and the node ids'.
 
-    ``subject`` makes what its checks look at; None where that is a provider. ``called`` is how the target is called
-    where it is a factory, and ``arguments`` are those of such a call, to try whether it takes them: what it makes is
-    driven with fakes. Otherwise the target is ``one``, or makes it; then its calls cost a back end something, and a run
-    has a budget of them, and a ``survey`` of ordinary answers. ``noun`` is what people call it, where its name is
-    another.
+    ``called`` is how the target is called where it is a factory, and ``arguments`` are those of such a call, to try
+    whether it takes them: what it makes is driven with fakes. Otherwise the target is ``one``, or makes it; then its
+    calls cost a back end something, and a run has a budget of them, and a survey of ordinary answers. ``noun`` is what
+    people call it, where its name is another. What is loaded for a kind alone is loaded when it is asked for.
     """
 
     name: KindName
-    checks: tuple[Check, ...]
-    not_tested: Mapping[str, str]
     facets: tuple[Facet, ...]
-    subject: Callable[..., Any] | None = None
     called: str = ""
     arguments: tuple[tuple[object, ...], Mapping[str, object]] = ((None,), _TIMED)
     one: str = A_PROVIDER
-    survey: Callable[[], Any] = Survey
     noun: str = ""
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Every check of the kind, prerequisites first."""
+        checks: tuple[Check, ...] = catalogue_of(self.name).CHECKS
+        return checks
+
+    @property
+    def not_tested(self) -> Mapping[str, str]:
+        """Clauses about the kind that no check stands for, with the reason."""
+        reasons: Mapping[str, str] = catalogue_of(self.name).NOT_TESTED
+        return reasons
+
+    @property
+    def subject(self) -> Callable[..., Any] | None:
+        """What makes what the checks look at; None where that is a provider."""
+        subject: Callable[..., Any] | None = getattr(catalogue_of(self.name), "SUBJECT", None)
+        return subject
+
+    def survey(self) -> Any:
+        """A new survey of ordinary answers, of those whose calls cost a back end something."""
+        return getattr(catalogue_of(self.name), "SURVEY", Survey)()
 
     @property
     def wanted(self) -> str:
@@ -69,73 +79,35 @@ class Kind:
         return bool(self.called)
 
 
-PROVIDER: Final = Kind("provider", catalogue.CHECKS, catalogue.NOT_TESTED, tuple(Facet))
-HOST: Final = Kind(
-    "host",
-    catalogue.HOST_CHECKS,
-    catalogue.HOST_NOT_TESTED,
-    (Facet.CORE,),
-    HostSubject,
-    "factory(provider, *, timeout=…)",
-)
-COMPOSITE: Final = Kind(
-    "composite",
-    catalogue.COMPOSITE_CHECKS,
-    catalogue.COMPOSITE_NOT_TESTED,
-    (Facet.CORE,),
-    CompositeSubject,
-    "factory(children, *, timeout=…)",
-)
-SOURCE: Final = Kind(
-    "source",
-    catalogue.SOURCE_CHECKS,
-    catalogue.SOURCE_NOT_TESTED,
-    (Facet.CORE, Facet.OWNERS),
-    SourceSubject,
-    one=A_SOURCE,
-    survey=SourceSurvey,
-)
+PROVIDER: Final = Kind("provider", tuple(Facet))
+HOST: Final = Kind("host", (Facet.CORE,), "factory(provider, *, timeout=…)")
+COMPOSITE: Final = Kind("composite", (Facet.CORE,), "factory(children, *, timeout=…)")
+SOURCE: Final = Kind("source", (Facet.CORE, Facet.OWNERS), one=A_SOURCE)
 MERGING: Final = Kind(
     "merging",
-    catalogue.MERGING_CHECKS,
-    catalogue.MERGING_NOT_TESTED,
     (Facet.CORE,),
-    MergingSubject,
     "factory(built_in, sources, *, timeout=…)",
     ((None, None), _TIMED),
     noun="merging host",
 )
 ACCESS: Final = Kind(
     "access",
-    catalogue.ACCESS_CHECKS,
-    catalogue.ACCESS_NOT_TESTED,
     (Facet.CORE,),
-    AccessSubject,
     "factory(provider, scope, *, identity)",
     ((None, None), {"identity": None}),
     noun="access rule",
 )
-RENDERER: Final = Kind(
-    "renderer",
-    catalogue.RENDERER_CHECKS,
-    catalogue.RENDERER_NOT_TESTED,
-    (Facet.CORE,),
-    RendererSubject,
-    "factory()",
-    ((), {}),
-)
+RENDERER: Final = Kind("renderer", (Facet.CORE,), "factory()", ((), {}))
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {kind.name: kind for kind in (PROVIDER, HOST, COMPOSITE, SOURCE, MERGING, ACCESS, RENDERER)}
 )
 """The kinds by their names."""
 
-_BY_CHECK: Final = {check.id: kind for kind in KINDS.values() for check in kind.checks}
-
 
 def kind_of(check: Check) -> Kind:
     """The kind that a check is about."""
-    return _BY_CHECK[check.id]
+    return KINDS[kind_name_of(check.id)]
 
 
 def kind_named(name: str) -> Kind:

@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from knowledge_conformance.catalogue import COMPOSITE_CHECKS
 from knowledge_conformance.check import Check
 from knowledge_conformance.composite_subject import CompositeSubject
 from knowledge_conformance.engine import host_broken, run_check
+from knowledge_conformance.kinds import COMPOSITE
 from knowledge_conformance.render import show_error
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 
-BY_ID = {check.id: check for check in COMPOSITE_CHECKS}
+BY_ID = {check.id: check for check in COMPOSITE.checks}
 TRIPPED = {*BROKEN, CheckOutcome.ADVISORY}
 HOLDS = {CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE}
 # They take the processor, and would take it from those that wait for deadlines.
@@ -60,7 +60,7 @@ def _home(task: "asyncio.Task[Any]") -> str:
 def results_of(factory: Callable[..., Any], left: list[str] | None = None) -> dict[str, CheckResult]:
     """The results of all checks by their ids."""
     results = {id_: result_of(BY_ID[id_], factory, left) for id_ in sorted(WORKING)}
-    waiting = [check for check in COMPOSITE_CHECKS if check.id not in WORKING]
+    waiting = [check for check in COMPOSITE.checks if check.id not in WORKING]
     with ThreadPoolExecutor(WAITING_TOGETHER) as pool:
         for result in pool.map(lambda check: result_of(check, factory, left), waiting):
             results[result.id] = result

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from knowledge_conformance.catalogue import MERGING_CHECKS
 from knowledge_conformance.check import Check
 from knowledge_conformance.engine import host_broken, run_check
+from knowledge_conformance.kinds import MERGING
 from knowledge_conformance.merging_subject import MergingSubject
 from knowledge_conformance.render import show_error
 from knowledge_conformance.results import CheckResult
 from knowledge_conformance.settings import Settings
 
-BY_ID = {check.id: check for check in MERGING_CHECKS}
+BY_ID = {check.id: check for check in MERGING.checks}
 # One listens to the process, and the other takes the processor from those that wait for deadlines.
 ALONE = ("KP-1057", "KP-1073")
 WAITING_TOGETHER = 8
@@ -41,7 +41,7 @@ def result_of(check: Check, factory: Callable[..., Any]) -> CheckResult:
 def results_of(factory: Callable[..., Any]) -> dict[str, CheckResult]:
     """The results of all checks by their ids."""
     results = {id_: result_of(BY_ID[id_], factory) for id_ in ALONE}
-    waiting = [check for check in MERGING_CHECKS if check.id not in ALONE]
+    waiting = [check for check in MERGING.checks if check.id not in ALONE]
     with ThreadPoolExecutor(WAITING_TOGETHER) as pool:
         for result in pool.map(lambda check: result_of(check, factory), waiting):
             results[result.id] = result

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,8 +49,25 @@ def test_the_requirement_set_is_frozen() -> None:
 
 
 def test_ids_are_unique() -> None:
-    """An id stands for one check."""
-    assert len(BY_ID) == sum(len(kind.checks) for kind in KINDS.values())
+    """An id stands for one check, of the kind that its number says."""
+    assert len(BY_ID) == sum(len(kind.checks) for kind in KINDS.values()) == len({*BY_ID})
+    assert all(BY_ID[check.id] is check and kind_of(check) is kind for kind in KINDS.values() for check in kind.checks)
+
+
+@pytest.mark.parametrize("unknown", ["KP-001", "KP-199", "KP-1099", "KP-1300", "KP-²", "KP-", "", "provider"])
+def test_an_id_that_no_check_has_is_not_found(unknown: str) -> None:
+    """Whatever is written where an id should be."""
+    assert unknown not in BY_ID
+    assert BY_ID.get(unknown) is None
+
+
+def test_a_run_loads_the_checks_of_its_kind_alone() -> None:
+    """The others take a third of the time that a provider's child process needs to start."""
+    looked = (
+        "import sys; from knowledge_conformance import catalogue, kinds, worker; catalogue.BY_ID['KP-301'];"
+        "kinds.PROVIDER.checks; print([name for name in sys.modules if name.endswith(('_catalogue', '_subject'))])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", looked], text=True).strip() == "[]"
 
 
 @each_kind

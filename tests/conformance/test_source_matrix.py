@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from composite_runs import HOLDS, TRIPPED, tripped
 
-from knowledge_conformance.catalogue import SOURCE_CHECKS
 from knowledge_conformance.kinds import SOURCE
 from knowledge_conformance.results import CheckOutcome
 from knowledge_conformance.running import Run
@@ -69,7 +68,7 @@ def test_a_conformant_source_trips_nothing(name: str) -> None:
     run = run_of(CONFORMANT[name], settings)
     found = {result.id: result for result in run.results.values() if result.outcome not in HOLDS}
     assert found.keys() == ADVISED.get(name, set()), found
-    assert run.results.keys() == {check.id for check in SOURCE_CHECKS}
+    assert run.results.keys() == {check.id for check in SOURCE.checks}
     assert run.report().verdict is Verdict.CONFORMANT
 
 
@@ -91,7 +90,7 @@ def test_a_fault_trips_its_checks_and_no_other(fault: MakerFault) -> None:
     assert {str(result.saw).partition(" ")[0] for result in rest} <= set(fault.trips)
 
 
-@pytest.mark.parametrize("check_id", [check.id for check in SOURCE_CHECKS])
+@pytest.mark.parametrize("check_id", [check.id for check in SOURCE.checks])
 def test_each_check_has_a_fault_of_its_own(check_id: str) -> None:
     """A check that no fault trips first has never been seen to fail."""
     assert check_id in {fault.trips[0] for fault in SOURCE_FAULTS.values()}
@@ -129,7 +128,7 @@ def test_calls_are_bounded() -> None:
     assert sum(result.calls for result in run.results.values()) <= 7
     assert CheckOutcome.INCONCLUSIVE in {result.outcome for result in run.results.values()}
     whole = run_of(handbook_source)
-    assert sum(check.calls_allowed(SETTINGS) for check in SOURCE_CHECKS) <= SETTINGS.max_calls
-    for check in SOURCE_CHECKS:
+    assert sum(check.calls_allowed(SETTINGS) for check in SOURCE.checks) <= SETTINGS.max_calls
+    for check in SOURCE.checks:
         surveyed = SOURCE.survey().calls if check.surveyed else 0
         assert whole.results[check.id].calls <= check.calls_allowed(SETTINGS) + surveyed

@@ -24,7 +24,7 @@ from page_examples import Reader
 
 import knowledge_conformance
 import knowledge_provider
-from knowledge_conformance import catalogue, documentation
+from knowledge_conformance import catalogue, documentation, kinds
 from knowledge_conformance.settings import Settings
 from knowledge_provider import ERROR_CODES, limits
 
@@ -286,12 +286,12 @@ def test_the_changelog_counts_the_checks() -> None:
     """A number in prose is a number of the catalogue."""
     text = " ".join(text_of("changelog.md").split())
     assert f"{len(catalogue.CHECKS)} checks of providers" in text
-    assert f"{len(catalogue.HOST_CHECKS)} of hosts" in text
-    assert f"{len(catalogue.COMPOSITE_CHECKS)} of composites" in text
-    assert f"{len(catalogue.SOURCE_CHECKS)} of sources" in text
-    assert f"{len(catalogue.MERGING_CHECKS)} of merging hosts" in text
-    assert f"{len(catalogue.ACCESS_CHECKS)} of access rules" in text
-    assert f"{len(catalogue.RENDERER_CHECKS)} of renderers" in text
+    assert f"{len(kinds.HOST.checks)} of hosts" in text
+    assert f"{len(kinds.COMPOSITE.checks)} of composites" in text
+    assert f"{len(kinds.SOURCE.checks)} of sources" in text
+    assert f"{len(kinds.MERGING.checks)} of merging hosts" in text
+    assert f"{len(kinds.ACCESS.checks)} of access rules" in text
+    assert f"{len(kinds.RENDERER.checks)} of renderers" in text
 
 
 def test_schemas_of_the_page_are_files() -> None:

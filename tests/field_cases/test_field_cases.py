@@ -13,6 +13,7 @@ import pytest
 
 from knowledge_conformance import catalogue
 from knowledge_conformance.checks import hosts
+from knowledge_conformance.kinds import COMPOSITE
 from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
 from knowledge_fakes.faults import FAULTS
 from knowledge_fakes.host_faults import HOST_FAULTS
@@ -42,7 +43,7 @@ FAULTS_OF: Final[Mapping[str, tuple[Mapping[str, Any], frozenset[str]]]] = Mappi
     {
         "provider": (FAULTS, frozenset(check.id for check in catalogue.CHECKS)),
         "host": (HOST_FAULTS, frozenset(check.id for check in hosts.CHECKS)),
-        "composite": (COMPOSITE_FAULTS, frozenset(check.id for check in catalogue.COMPOSITE_CHECKS)),
+        "composite": (COMPOSITE_FAULTS, frozenset(check.id for check in COMPOSITE.checks)),
     }
 )
 NAMED: Final = re.compile(r"field[ _]cases?[ _]((?:\d+(?:, | and )?)+)", re.IGNORECASE)

@@ -1,0 +1,45 @@
+"""Every check of retrieval sources in the order of a run, and how they see one. Runs nothing."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from knowledge_conformance.check import Check, in_phases
+from knowledge_conformance.checks import (
+    source_answers,
+    source_asking,
+    source_identity,
+    source_listing,
+    source_logs,
+    source_owners,
+    source_timing,
+)
+from knowledge_conformance.source_subject import SourceSubject
+from knowledge_conformance.source_survey import SourceSurvey
+
+CHECKS: Final[tuple[Check, ...]] = in_phases(
+    *source_identity.CHECKS,
+    *source_answers.CHECKS,
+    *source_asking.CHECKS,
+    *source_listing.CHECKS,
+    *source_timing.CHECKS,
+    *source_logs.CHECKS,
+    *source_owners.CHECKS,
+)
+"""Every check of a retrieval source, prerequisites first."""
+
+SUBJECT: Final = SourceSubject
+"""What a check looks at."""
+
+SURVEY: Final = SourceSurvey
+"""What keeps the ordinary answers that several checks look at."""
+
+NOT_TESTED: Final[Mapping[str, str]] = {
+    "10.2 (sources)": "references are read by the host's own model, before a source sees one",
+    "10.3 (sources)": "a source does not know the registry that it stands in",
+    "10.4 (sources)": "what is bound to a task is the host's to keep",
+    "10.5 (sources)": "a source is merged by the host, and does not see the others",
+    "5.10 (sources)": "the kit does not take a source's back end away",
+    "7.6 (sources)": "the kit cannot make a source's back end slow",
+    "10.7 (bounds)": "a host refuses a limit or an offset out of range itself, and the source is not asked",
+}
+"""Clauses about retrieval sources, or lines of them, that no check stands for, with the reason."""
