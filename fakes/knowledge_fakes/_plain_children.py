@@ -35,6 +35,15 @@ class PlainChildren:
         """Clauses 9.1 and 9.6: all at the same time, each until its deadline, and none beyond its caller."""
         contexts = {key: self.context_of(context) for key in self.children}
         calls = {key: self.ask(key, self.request_of(request), contexts[key]) for key in self.children}
+        return await self.until_stopped(calls, contexts, context)
+
+    async def until_stopped(
+        self,
+        calls: Mapping[str, Coroutine[Any, Any, Ending]],
+        contexts: Mapping[str, RetrievalContext],
+        context: RetrievalContext,
+    ) -> dict[str, Ending]:
+        """Clause 9.6: no call goes on when its caller is cancelled, or has been answered."""
 
         def stop() -> None:
             for own in contexts.values():

@@ -73,17 +73,7 @@ class PlainMerging(PlainChildren):
         contexts = {name: self.context_of(context) for name in (OWN, *asked)}
         calls = {OWN: ending(self.built_in, query, contexts[OWN], left=self.left)}
         calls |= {name: self.ask_source(name, query, held, contexts[name]) for name, held in asked.items()}
-
-        def stop() -> None:
-            for own in contexts.values():
-                own.signal.cancel("cancelled")
-
-        context.signal.add_callback(stop)
-        try:
-            return await self.wait(calls, self.seconds(context))
-        finally:
-            context.signal.remove_callback(stop)
-            stop()
+        return await self.until_stopped(calls, contexts, context)
 
     async def ask_source(self, name: str, query: str, refs: References, context: RetrievalContext) -> Ending:
         """Clause 10.1: those references that stand; whatever is raised is a value."""

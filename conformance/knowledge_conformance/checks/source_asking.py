@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.requests import HARD_TEXTS, refuse_unserved
-from knowledge_conformance.exchange import as_dict
+from knowledge_conformance.exchange import Exchange, as_dict
 from knowledge_conformance.plain import model_fields, plain
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.source_subject import SourceSubject, show_refs
@@ -112,15 +112,17 @@ async def hard_texts_are_accepted(subject: SourceSubject) -> None:
     refs = subject.references()
     for text in _TEXTS:
         exchange = await subject.attempt(text, refs)
-        if exchange.error is not None:
-            refuse_unserved(exchange.error)
-            raise Violation(
-                wanted="an answer, if only an empty one",
-                saw=exchange.came,
-                hint="pass the query to the back end as data: quote or escape it, or search for its words",
-                where=str(exchange),
-            )
+        require_answered(
+            exchange, hint="pass the query to the back end as data: quote or escape it, or search for its words"
+        )
         subject.observe()
+
+
+def require_answered(exchange: Exchange, *, hint: str) -> None:
+    """Raise ``Violation`` for a call that raised, or ``Inconclusive`` where the back end does not serve it now."""
+    if exchange.error is not None:
+        refuse_unserved(exchange.error)
+        raise Violation(wanted="an answer, if only an empty one", saw=exchange.came, hint=hint, where=str(exchange))
 
 
 # Clause 3.8

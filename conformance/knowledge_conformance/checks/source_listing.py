@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from knowledge_conformance.check import Check, Inconclusive, Level, Violation, check
 from knowledge_conformance.checks.requests import refuse_unserved
-from knowledge_conformance.checks.source_asking import validated
+from knowledge_conformance.checks.source_asking import require_answered, validated
 from knowledge_conformance.exchange import as_dict
 from knowledge_conformance.plain import model_fields
 from knowledge_conformance.render import show, show_error
@@ -157,14 +157,7 @@ async def what_is_listed_can_be_asked_for(subject: SourceSubject) -> None:
             hint="let validate_refs know folders and documents, or list none",
         )
     exchange = await subject.attempt((await subject.found())[0].request.query, (entries[0],))
-    if exchange.error is not None:
-        refuse_unserved(exchange.error)
-        raise Violation(
-            wanted="an answer, if only an empty one",
-            saw=exchange.came,
-            hint="answer for a document by its document_id or node_id, within the source of its id",
-            where=str(exchange),
-        )
+    require_answered(exchange, hint="answer for a document by its document_id or node_id, within the source of its id")
     subject.observe()
 
 
