@@ -3,9 +3,9 @@
 from itertools import count
 from typing import Any
 
-from knowledge_fakes.faults._changing import answering, put_rows, rows_of, with_each
+from knowledge_fakes.faults._changing import answering, asking, put_rows, rows_of, with_each
 from knowledge_fakes.faults._fault import fault
-from knowledge_provider import RetrievalRequest
+from knowledge_provider import RetrievalContext, RetrievalRequest
 
 
 @fault("KP-314", fragment="in place 1")
@@ -46,3 +46,15 @@ def order_of_a_set(sound: Any) -> Any:
         return put_rows(answer, [{**rows[name], "score": 1.0 - at / 100} for at, name in enumerate(names)])
 
     return answering(sound, change)
+
+
+@fault("KP-315", "KP-705", fragment="other ids")
+def rewritten_queries_are_kept_by_word_count(sound: Any) -> Any:
+    """The query that is searched for is kept under the number of words in the one that came, for all of as many."""
+    kept: dict[int, str] = {}
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> tuple[RetrievalRequest, RetrievalContext]:
+        query = kept.setdefault(len(request.query.split()), request.query)
+        return request.model_copy(update={"query": query}), context
+
+    return asking(sound, change)

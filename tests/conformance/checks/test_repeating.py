@@ -16,6 +16,7 @@ from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import Survey
 from knowledge_fakes.faults import FAULTS
 from knowledge_fakes.handbook import HandbookProvider, load_handbook
+from knowledge_provider import RetrievalContext, RetrievalRequest
 
 TARGET = "knowledge_fakes.handbook:provider"
 
@@ -55,6 +56,41 @@ def test_it_asks_what_was_asked_here(asked: list[Question]) -> None:
     assert len(question.requests) == found.observations == 3
     # Those of the other process count, too, with its close().
     assert BY_ID["KP-315"].calls == 3 + 3 + 1
+
+
+class OneForMany(HandbookProvider):
+    """Searches for the first query of as many words, whichever comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[int, str] = {}
+
+    def rewritten(self, request: RetrievalRequest) -> RetrievalRequest:
+        """The request as it is searched for."""
+        first = self._first.setdefault(len(request.query.split()), request.query)
+        return request.model_copy(update={"query": first})
+
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        """What the handbook has for another query."""
+        return await super().retrieve(self.rewritten(request), context)
+
+
+def test_the_last_query_is_asked_first_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one order of questions such a provider says the same for ever."""
+    questions: list[Question] = []
+
+    def answer(question: Question) -> list[Ranked]:
+        questions.append(question)
+        there = OneForMany()
+        found = [load_handbook().search(there.rewritten(request)) for request in question.requests]
+        return [tuple((row["id"], row["score"]) for row in rows) for rows in found]
+
+    monkeypatch.setattr(repeating, "ask_elsewhere", answer)
+    found = result(OneForMany())
+    assert (found.outcome, found.saw) == (CheckOutcome.ADVISORY, "other ids")
+    there = [request.query for request in questions[0].requests]
+    assert len({*there}) == 3
+    assert f"one of them retrieve(RetrievalRequest(query={there[-1]!r}" in str(found.where)
 
 
 def test_without_a_name_no_other_process_is_asked(asked: list[Question]) -> None:
