@@ -25,9 +25,8 @@ _read, _fstat, _exit, _killpg = os.read, os.fstat, os._exit, os.killpg
 Commands = queue.SimpleQueue[dict[str, Any]]
 
 
-def main() -> None:
-    """Serve the kit on the descriptors that the command line names, until it closes the command pipe."""
-    commands_from, results_to, dumps_to = map(int, sys.argv[1:4])
+def serve(commands_from: int, results_to: int, dumps_to: int) -> None:
+    """Serve the kit on these descriptors, until it closes the command pipe."""
     _keep_to_ourselves(commands_from, results_to, dumps_to)
     # Where C code holds the interpreter, only a signal handler in C can still say where.
     faulthandler.register(DUMP_SIGNAL, dumps_to, all_threads=True)
@@ -123,4 +122,4 @@ def _read_exactly(descriptor: int, size: int) -> bytes:
 
 
 if __name__ == "__main__":
-    main()
+    serve(*map(int, sys.argv[1:4]))

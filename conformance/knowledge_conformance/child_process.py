@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final, Protocol
 
 from knowledge_conformance.blame import where_dumped
 from knowledge_conformance.channel import KEY_BYTES, ChannelError, Reader, Writer
@@ -26,7 +26,7 @@ from knowledge_conformance.settings import Settings
 END_SECONDS: Final = 3.0
 """How long a process that is ending, or is killed, is waited for."""
 ASK_SECONDS: Final = 2.0
-"""How long a child that stalls may take to say where, before it is looked at from outside."""
+"""So long before its time is up a silent child is asked where it is held; then it is looked at from outside."""
 MARK: Final = "KNOWLEDGE_CONFORMANCE_CHILD"
 """The environment variable by which the processes that a provider started are found again, in whatever session."""
 
@@ -35,22 +35,54 @@ _DUMP_MAX: Final = 1 << 18
 _DUMP_QUIET_SECONDS: Final = 0.5
 
 
+class Process(Protocol):
+    """What is known of a child's process: what ``subprocess.Popen`` says of one that this process started."""
+
+    pid: int
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """What it prints."""
+        ...
+
+    def poll(self) -> int | None:
+        """The exit status, or None while it runs."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit status, after at most so many seconds; raises ``subprocess.TimeoutExpired`` after them."""
+        ...
+
+    def send_signal(self, sig: int, /) -> None:
+        """Send a signal, unless its end is known."""
+        ...
+
+
+class Starting(Protocol):
+    """Starts a child that serves on three descriptors, and carries a mark in its environment."""
+
+    def __call__(self, *descriptors: int, mark: str) -> Process:
+        """The process."""
+        ...
+
+
 class ChildProcess:
     """One child process in a process group of its own, with a guardian that ends the group when the kit dies."""
 
-    def __init__(self, target: str, settings: Settings, kind: Kind) -> None:
+    def __init__(self, target: str, settings: Settings, kind: Kind, starting: Starting) -> None:
         key, mark = secrets.token_bytes(KEY_BYTES), secrets.token_hex()
         commands_from, self._commands = os.pipe()
         self._results, results_to = os.pipe()
         self._dumps, dumps_to = os.pipe()
         try:
-            self._process = _spawn(commands_from, results_to, dumps_to, mark=mark)
+            self._process = starting(commands_from, results_to, dumps_to, mark=mark)
         finally:
             for descriptor in (commands_from, results_to, dumps_to):
                 os.close(descriptor)
-        self._guardian = _guard(self._process.pid, mark)
+        self._guardian = guard(self._process.pid, mark)
         kit_processes.update((self._process.pid, self._guardian.pid))
         self._waiting: list[dict[str, Any]] = []
+        self._held: str | None = None
         self._reader = Reader(key)
         self._writer = Writer(self._commands, key)
         self._output = 0
@@ -71,31 +103,29 @@ class ChildProcess:
 
     def receive(self, seconds: float) -> dict[str, Any]:
         """The child's next message; raises ``FaultError`` when there will be none, or none within ``seconds``."""
-        until = time.monotonic() + seconds
+        until, asked, self._held = time.monotonic() + seconds, False, None
         while not self._waiting:
             left = until - time.monotonic()
             if left <= 0:
                 raise FaultError(self._silence(seconds))
-            self._read(left)
+            if left <= ASK_SECONDS and not asked:
+                asked = self._asked_where()
+            self._read(left if asked else left - ASK_SECONDS)
         return self._waiting.pop(0)
 
     def _silence(self, seconds: float) -> ProcessFault:
         status = self._process.poll()
         if status is not None:  # a process that it left behind may hold the pipe open
             return ProcessFault(Fault.DIED, status)
-        return ProcessFault(Fault.STALLED, seconds=seconds, held=self._where())
+        # By its own words, else by what its signal handler in C can see.
+        held = self._dumped() if self._held is None else self._held
+        return ProcessFault(Fault.STALLED, seconds=seconds, held=held)
 
-    def _where(self) -> str:
-        """Where the author's code holds the child: by its own words, else by what its signal handler in C can see."""
-        self.send({"where": True})
-        until = time.monotonic() + ASK_SECONDS
-        with contextlib.suppress(FaultError):
-            while (left := until - time.monotonic()) > 0:
-                self._read(left)
-                for message in self._waiting:
-                    if "held" in message:
-                        return str(message["held"])
-        return self._dumped()
+    def _asked_where(self) -> bool:
+        # While it may yet answer: one that holds the interpreter burns a core for as long as it is waited for.
+        with contextlib.suppress(OSError):  # as in send()
+            self._writer.write({"where": True})
+        return True
 
     def _dumped(self) -> str:
         with contextlib.suppress(ProcessLookupError):
@@ -146,7 +176,11 @@ class ChildProcess:
         if not data:
             raise FaultError(ProcessFault(Fault.DIED, status=self._process.wait()) if self._ends() else _SCRIBBLED)
         try:
-            self._waiting.extend(self._reader.feed(data))
+            for message in self._reader.feed(data):
+                if "held" in message:
+                    self._held = str(message["held"])
+                else:
+                    self._waiting.append(message)
         except ChannelError:
             raise FaultError(_SCRIBBLED) from None
 
@@ -176,13 +210,18 @@ def search_path() -> list[str]:
     return sorted(dict.fromkeys(entries), key=lambda entry: entry not in (library, f"{library}/lib-dynload"))
 
 
-def _spawn(*descriptors: int, mark: str) -> subprocess.Popen[bytes]:
+def started(*descriptors: int, mark: str) -> Process:
+    """A child in a process of its own, as ``Starting`` wants it."""
+    return start("knowledge_conformance.child", *descriptors, stdout=subprocess.PIPE, mark=mark)
+
+
+def start(module: str, *descriptors: int, stdout: int, mark: str) -> subprocess.Popen[bytes]:
+    """Run a module of the kit in a session of its own, with these descriptors and a mark in its environment."""
     # -P: as in ``search_path``, for what is imported before the path is set.
-    command = [sys.executable, "-P", "-m", "knowledge_conformance.child", *map(str, descriptors)]
     return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        command,
+        [sys.executable, "-P", "-m", module, *map(str, descriptors)],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.STDOUT,
         pass_fds=descriptors,
         env={**os.environ, MARK: mark, **_QUIET_HYPOTHESIS},
@@ -207,7 +246,7 @@ done
 """Kills the group, and where the system has /proc all that carries the mark: a daemon is in no group of ours."""
 
 
-def _guard(group: int, mark: str) -> subprocess.Popen[bytes]:
+def guard(group: int, mark: str) -> subprocess.Popen[bytes]:
     """A shell that waits for the kit's end and then kills the child: it works when the child itself cannot run."""
     return subprocess.Popen(  # noqa: S603 - a fixed script
         ["/bin/sh", "-c", _GUARDIAN, "sh", str(group), mark],

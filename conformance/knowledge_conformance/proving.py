@@ -13,9 +13,12 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.child_process import Starting
 from knowledge_conformance.in_process import InProcess
+from knowledge_conformance.nursery import Nursery
 from knowledge_conformance.proof import Ending, Proof, Trial, settings_for, trial_of, untried
 from knowledge_conformance.results import CheckOutcome, CheckResult
+from knowledge_conformance.running import Runner
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.supervisor import Supervisor
 from knowledge_conformance.target import Target, TargetError
@@ -47,10 +50,16 @@ def prove(
     rest = [fault for fault in faults if fault.name not in known]
     trying = _Trying(settings, sound, tell)
     with _key_of_the_faults():
-        tried = trying.in_children(target, rest, processes) if isinstance(target, str) else trying.here(target, rest)
+        if isinstance(target, str):
+            with Nursery() as nursery:
+                tried = trying.in_children(target, rest, processes, nursery.started)
+                void = _control(Supervisor(target, settings, starting=nursery.started), settings)
+        else:
+            tried = trying.here(target, rest)
+            void = _control(InProcess(target, settings), settings)
     found = {**known, **{trial.fault: trial for trial in tried}}
     name = target if isinstance(target, str) else target.name
-    return Proof(target=name, trials=tuple(found[fault.name] for fault in faults), void=_control(target, settings))
+    return Proof(target=name, trials=tuple(found[fault.name] for fault in faults), void=void)
 
 
 @contextmanager
@@ -65,10 +74,9 @@ def _key_of_the_faults() -> Iterator[None]:
         os.environ.update({} if before is None else {VARIABLE: before})
 
 
-def _control(target: str | Target, settings: Settings) -> str | None:
+def _control(runner: Runner, settings: Settings) -> str | None:
     """Why the provider without any fault does not answer, or None when it does: a dead one looks like any fault."""
     check = BY_ID["KP-301"]
-    runner = Supervisor(target, settings) if isinstance(target, str) else InProcess(target, settings)
     try:
         runner.open()
         result = runner.run(check, settings.max_calls)
@@ -88,20 +96,21 @@ class _Trying:
     sound: Mapping[str, CheckOutcome]
     tell: Tell
 
-    def in_children(self, target: str, faults: Iterable[Fault], processes: int) -> list[Trial]:
+    def in_children(self, target: str, faults: Iterable[Fault], processes: int, starting: Starting) -> list[Trial]:
         """The trials on a target with a name."""
         quick, waiting = _Queue(), _Queue()
-        for fault in faults:
+        # What takes longest first, so that nothing is left to wait for alone at the end.
+        for fault in sorted(faults, key=lambda fault: (not fault.waits, not fault.lethal)):
             (waiting if fault.lethal or fault.waits else quick).put(fault)
         with ThreadPoolExecutor(processes + WAITING_AT_ONCE) as pool:
             queues = [waiting] * WAITING_AT_ONCE + [quick] * processes
-            working = [pool.submit(self._work, target, queue) for queue in queues]
+            working = [pool.submit(self._work, target, queue, starting) for queue in queues]
             return [trial for each in working for trial in each.result()]
 
-    def _work(self, target: str, waiting: _Queue) -> list[Trial]:
+    def _work(self, target: str, waiting: _Queue, starting: Starting) -> list[Trial]:
         """One child process, and another after each that a fault took, until no fault waits."""
         trials = []
-        supervisor = Supervisor(target, self.settings)
+        supervisor = Supervisor(target, self.settings, starting=starting)
         try:
             with suppress(Empty):
                 while True:
@@ -112,13 +121,24 @@ class _Trying:
 
     def _tried(self, supervisor: Supervisor, target: str, fault: Fault) -> Trial:
         self.tell(fault.name)
+        with suppress(TargetError):
+            return self._trial(supervisor, target, fault)
+        # A fault that was in the same process before may be what keeps it from opening.
+        supervisor.kill()
+        try:
+            return self._trial(supervisor, target, fault)
+        except TargetError as error:
+            # A fault that ends what opens the provider is one that a run meets at its very beginning.
+            return Trial(fault=fault.name, check=fault.trips[0], ending=Ending.CAUGHT, reason=str(error))
+
+    def _trial(self, supervisor: Supervisor, target: str, fault: Fault) -> Trial:
         check, given = BY_ID[fault.trips[0]], settings_for(fault, self.settings)
         try:
             supervisor.turn_to(f"{target}+{fault.name}", given)
             return trial_of(fault, supervisor.run(check, given.max_calls), self.sound[check.id])
-        except TargetError as error:
-            # A fault that ends what opens the provider is one that a run meets at its very beginning.
-            return Trial(fault=fault.name, check=check.id, ending=Ending.CAUGHT, reason=str(error))
+        finally:
+            if fault.lethal:
+                supervisor.kill()
 
     def here(self, target: Target, faults: Iterable[Fault]) -> list[Trial]:
         """The trials on a target without a name, in this process."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from knowledge_conformance.check import Check
-from knowledge_conformance.child_process import ChildProcess
+from knowledge_conformance.child_process import ChildProcess, Starting, started
 from knowledge_conformance.faults import FaultError, ProcessFault, closing_result, fault_result
 from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.results import CheckResult
@@ -25,13 +25,15 @@ STALL_GRACE_SECONDS: Final = 3.0
 class Supervisor:
     """Runs checks on ``module:obj`` in a child process, and in a new one after each that was lost.
 
-    ``calls`` counts the calls of the provider so far, those of lost children included.
+    ``calls`` counts the calls of the provider so far, those of lost children included. ``starting`` is how a child
+    process is started.
     """
 
-    def __init__(self, target: str, settings: Settings, kind: Kind = PROVIDER) -> None:
+    def __init__(self, target: str, settings: Settings, kind: Kind = PROVIDER, *, starting: Starting = started) -> None:
         self._target = target
         self._settings = settings
         self._kind = kind
+        self._starting = starting
         self._child: ChildProcess | None = None
         self._last_call: str | None = None
         self._lost_closing: CheckResult | None = None
@@ -42,7 +44,7 @@ class Supervisor:
     def start(self) -> None:
         """Start the child without waiting for it, so that it loads while the caller does other things."""
         if self._child is None:
-            self._child = ChildProcess(self._target, self._settings, self._kind)
+            self._child = ChildProcess(self._target, self._settings, self._kind, self._starting)
 
     def open(self) -> None:
         """Wait until the target is loaded and a provider is open; raises ``TargetError`` when that fails."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from doors import SOUND, lines, run_pytest
 
-from knowledge_conformance import cli
+from knowledge_conformance import cli, proving
 from knowledge_conformance.proof import Ending
 from knowledge_conformance.proving import prove
 from knowledge_conformance.results import CheckOutcome
@@ -46,6 +46,17 @@ def test_a_lethal_fault_takes_a_child_process() -> None:
     proof = prove(SOUND, Settings(timeout=0.5), lethal)
     assert {"exits", "segmentation_fault"} <= {trial.fault for trial in proof.ended(Ending.CAUGHT)}
     assert proof.holds
+
+
+def test_a_fault_that_spoils_its_process_says_nothing_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is tried after it is caught by its own check, not by what keeps a spoilt process from opening it."""
+    names = ("swallows_cancellation_for_ever", "lock_not_released", "thirtieth_call_is_killed")
+    monkeypatch.setattr(proving, "FAULTS", {name: FAULTS[name] for name in names})
+    monkeypatch.setattr(proving, "WAITING_AT_ONCE", 1)
+    proof = prove(SOUND, Settings(), {FAULTS[name].trips[0]: CheckOutcome.PASSED for name in names})
+    assert [(trial.fault, trial.ending, trial.reason) for trial in proof.trials] == [
+        (name, Ending.CAUGHT, None) for name in names
+    ]
 
 
 def test_a_provider_without_a_name_is_tried_in_this_process() -> None:

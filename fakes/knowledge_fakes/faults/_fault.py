@@ -23,7 +23,7 @@ class Fault:
     are those that a run needs for this fault, by Python name.
     ``over`` names the sound provider, as ``module:obj``, that a run needs for this fault to show: not each has a
     network, or owners, that something can be wrong with.
-    One that ``waits`` takes a run seconds to notice, and hardly any work.
+    One that ``waits`` is noticed when a time is over, half a second at least.
     A ``lethal`` fault takes the process with it, or holds it for ever: run it in a child process only.
     """
 

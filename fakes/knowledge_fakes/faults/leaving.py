@@ -22,7 +22,7 @@ _LONG: Final = 20.0
 _AWHILE: Final = 2.0
 
 
-@fault("KP-206", fragment="a task in knowledge_fakes.faults.leaving.refresh")
+@fault("KP-206", fragment="a task in knowledge_fakes.faults.leaving.refresh", waits=True)
 def refresher_outlives_close(sound: Any) -> Any:
     """The first search starts a task that keeps an index fresh, and close() forgets it."""
     refreshers: list[Any] = []
@@ -33,7 +33,7 @@ def refresher_outlives_close(sound: Any) -> Any:
     return _beginning(sound, lambda: refreshers.append(asyncio.create_task(refresh())))
 
 
-@fault("KP-209", fragment="a TCP socket that listens")
+@fault("KP-209", fragment="a TCP socket that listens", waits=True)
 def socket_stays_open(sound: Any) -> Any:
     """The first search opens a socket for the back end's notices, and close() closes the client alone."""
     listening = contextlib.ExitStack()
@@ -42,7 +42,7 @@ def socket_stays_open(sound: Any) -> Any:
     )
 
 
-@fault("KP-209", fragment="a local socket that is open")
+@fault("KP-209", fragment="a local socket that is open", waits=True)
 def stream_is_not_closed(sound: Any) -> Any:
     """The first row of a stream is enough, and the generator that holds the connection is kept as it is."""
     streams: list[AsyncGenerator[Any, None]] = []
@@ -60,7 +60,7 @@ def stream_is_not_closed(sound: Any) -> Any:
     return _beginning(sound, begin)
 
 
-@fault("KP-210", fragment="a child process 'sleep'")
+@fault("KP-210", fragment="a child process 'sleep'", waits=True)
 def process_stays(sound: Any) -> Any:
     """The first search starts a server process, and close() only forgets it."""
     processes: list[subprocess.Popen[bytes]] = []
@@ -73,7 +73,7 @@ def process_stays(sound: Any) -> Any:
     return _ending(_beginning(sound, lambda: processes.append(subprocess.Popen(["/bin/sleep", "60"]))), end)
 
 
-@fault("KP-207", fragment="a non-daemon thread in knowledge_fakes.faults.leaving.poll")
+@fault("KP-207", fragment="a non-daemon thread in knowledge_fakes.faults.leaving.poll", waits=True)
 def thread_stays(sound: Any) -> Any:
     """The first search starts a thread that polls for changes, no daemon, and close() does not stop it."""
     over = threading.Event()
@@ -84,7 +84,7 @@ def thread_stays(sound: Any) -> Any:
     return _ending(_beginning(sound, lambda: threading.Thread(target=poll).start()), over.set)
 
 
-@fault("KP-207", fragment="a thread of a ThreadPoolExecutor")
+@fault("KP-207", fragment="a thread of a ThreadPoolExecutor", waits=True)
 def pool_is_not_shut_down(sound: Any) -> Any:
     """Searches run in a pool of the provider's own, which close() does not shut down."""
     pool = ThreadPoolExecutor(1)
@@ -165,7 +165,7 @@ def waits_for_its_first_loop(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve, close=close)
 
 
-@fault("KP-211", fragment="a TCP socket that listens")
+@fault("KP-211", fragment="a TCP socket that listens", waits=True)
 def first_loop_is_forgotten(sound: Any) -> Any:
     """Each loop has a client of its own, and close() closes that of the loop that it is called on."""
     clients: dict[asyncio.AbstractEventLoop, socket.socket] = {}

@@ -30,7 +30,7 @@ class Abort(BaseException):
 # In retrieve, from the first call on.
 
 
-@fault("KP-301", fragment="no answer", settings=_SOON)
+@fault("KP-301", fragment="no answer", settings=_SOON, waits=True)
 def hangs_for_ever(sound: Any) -> Any:
     """retrieve() waits for an answer that never comes, and has no time-out of its own."""
 
@@ -40,7 +40,7 @@ def hangs_for_ever(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-301", fragment="still running after it was cancelled", settings=_SOON, lethal=True)
+@fault("KP-301", fragment="still running after it was cancelled", settings=_SOON, lethal=True, waits=True)
 def swallows_cancellation_for_ever(sound: Any) -> Any:
     """retrieve() tries again for ever, and takes a cancellation for one more failure."""
 
@@ -52,19 +52,19 @@ def swallows_cancellation_for_ever(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
+@fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True, waits=True)
 def blocks_the_loop(sound: Any) -> Any:
     """retrieve() waits in a synchronous call that never returns, and the event loop with it."""
     return _on_the_loop(sound, lambda _request: time.sleep(3600))
 
 
-@fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
+@fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True, waits=True)
 def busy_loop(sound: Any) -> Any:
     """retrieve() polls in a loop without a pause."""
     return _on_the_loop(sound, lambda _request: _spin())
 
 
-@fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True)
+@fault("KP-301", fragment="nothing for", settings=_SOON, lethal=True, waits=True)
 def loop_inside_c(sound: Any) -> Any:
     """retrieve() consumes an endless iterator in C code, where no other thread and no signal handler runs any more."""
     return _on_the_loop(sound, lambda _request: sum(iter(int, 1)))
@@ -168,7 +168,7 @@ def describe_ends_the_process(sound: Any) -> Any:
     return describing(sound, lambda _said: os._exit(3))
 
 
-@fault("KP-102", fragment="nothing for", settings=_SOON, lethal=True)
+@fault("KP-102", fragment="nothing for", settings=_SOON, lethal=True, waits=True)
 def describe_never_returns(sound: Any) -> Any:
     """describe() asks the back end in a synchronous call without a time-out."""
     return describing(sound, lambda _said: time.sleep(3600))
@@ -200,7 +200,7 @@ def one_text_crashes(sound: Any) -> Any:
     return doing(sound, lambda request: "%00" in request.query and ctypes.string_at(0))
 
 
-@fault("KP-302", fragment="nothing for", settings=_SOON, lethal=True)
+@fault("KP-302", fragment="nothing for", settings=_SOON, lethal=True, waits=True)
 def catastrophic_expression(sound: Any) -> Any:
     """A regular expression over the query backtracks for ever on one long word, and holds the interpreter meanwhile."""
     return _on_the_loop(sound, lambda request: re.match(r"(x+x+)+y", request.query))
