@@ -227,7 +227,12 @@ class Door:
         folder = self._config.invocation_params.dir
         self._unwritten = write(folder, self._paths, reports)
         self._follow_up(reports)
-        self._prove()
+        try:
+            self._prove()
+        except KeyboardInterrupt:
+            # pytest takes Ctrl-C for an end of the tests, not of what follows them.
+            self._notes = [*self._notes, "the proof was interrupted, and says nothing"]
+            exitstatus = session.exitstatus = pytest.ExitCode.INTERRUPTED
         if self._proofs:
             self._unwritten = write(folder, self._paths, self.reports()) or self._unwritten
         self._ticking.end()

@@ -51,12 +51,9 @@ def prove(
     trying = _Trying(settings, sound, tell)
     with _key_of_the_faults():
         if isinstance(target, str):
-            with Nursery() as nursery:
-                tried = trying.in_children(target, rest, processes, nursery.started)
-                void = _control(Supervisor(target, settings, starting=nursery.started), settings)
+            tried, void = trying.in_children(target, rest, processes)
         else:
-            tried = trying.here(target, rest)
-            void = _control(InProcess(target, settings), settings)
+            tried, void = trying.here(target, rest)
     found = {**known, **{trial.fault: trial for trial in tried}}
     name = target if isinstance(target, str) else target.name
     return Proof(target=name, trials=tuple(found[fault.name] for fault in faults), void=void)
@@ -96,16 +93,22 @@ class _Trying:
     sound: Mapping[str, CheckOutcome]
     tell: Tell
 
-    def in_children(self, target: str, faults: Iterable[Fault], processes: int, starting: Starting) -> list[Trial]:
-        """The trials on a target with a name."""
+    def in_children(self, target: str, faults: Iterable[Fault], processes: int) -> tuple[list[Trial], str | None]:
+        """The trials on a target with a name, and what is wrong with it after them."""
         quick, waiting = _Queue(), _Queue()
         # What takes longest first, so that nothing is left to wait for alone at the end.
         for fault in sorted(faults, key=lambda fault: (not fault.waits, not fault.lethal)):
             (waiting if fault.lethal or fault.waits else quick).put(fault)
-        with ThreadPoolExecutor(processes + WAITING_AT_ONCE) as pool:
-            queues = [waiting] * WAITING_AT_ONCE + [quick] * processes
-            working = [pool.submit(self._work, target, queue, starting) for queue in queues]
-            return [trial for each in working for trial in each.result()]
+        queues = [waiting] * WAITING_AT_ONCE + [quick] * processes
+        with ThreadPoolExecutor(len(queues)) as pool, Nursery() as nursery:
+            try:
+                working = [pool.submit(self._work, target, queue, nursery.started) for queue in queues]
+                trials = [trial for each in working for trial in each.result()]
+            finally:
+                # After Ctrl-C nothing more begins, and what goes on ends with the nursery.
+                for queue in (quick, waiting):
+                    _empty(queue)
+            return trials, _control(Supervisor(target, self.settings, starting=nursery.started), self.settings)
 
     def _work(self, target: str, waiting: _Queue, starting: Starting) -> list[Trial]:
         """One child process, and another after each that a fault took, until no fault waits."""
@@ -140,9 +143,10 @@ class _Trying:
             if fault.lethal:
                 supervisor.kill()
 
-    def here(self, target: Target, faults: Iterable[Fault]) -> list[Trial]:
-        """The trials on a target without a name, in this process."""
-        return [_unprotected(fault) if fault.lethal else self._tried_here(target, fault) for fault in faults]
+    def here(self, target: Target, faults: Iterable[Fault]) -> tuple[list[Trial], str | None]:
+        """The same on a target without a name, in this process."""
+        trials = [_unprotected(fault) if fault.lethal else self._tried_here(target, fault) for fault in faults]
+        return trials, _control(InProcess(target, self.settings), self.settings)
 
     def _tried_here(self, target: Target, fault: Fault) -> Trial:
         check, given = BY_ID[fault.trips[0]], settings_for(fault, self.settings)
@@ -156,6 +160,12 @@ class _Trying:
             runner.close(given.max_calls)
             runner.kill()
         return trial_of(fault, result, self.sound[check.id])
+
+
+def _empty(queue: _Queue) -> None:
+    with suppress(Empty):
+        while True:
+            queue.get_nowait()
 
 
 def _unprotected(fault: Fault) -> Trial:
