@@ -13,8 +13,10 @@ from knowledge_conformance import cli, proving
 from knowledge_conformance.proof import Ending
 from knowledge_conformance.proving import prove
 from knowledge_conformance.results import CheckOutcome
+from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target
+from knowledge_fakes.conformant import CONFORMANT
 from knowledge_fakes.faults import FAULTS
 from knowledge_fakes.faults.secrets import VARIABLE
 from knowledge_fakes.handbook import provider
@@ -46,6 +48,17 @@ def test_a_lethal_fault_takes_a_child_process() -> None:
     proof = prove(SOUND, Settings(timeout=0.5), lethal)
     assert {"exits", "segmentation_fault"} <= {trial.fault for trial in proof.ended(Ending.CAUGHT)}
     assert proof.holds
+
+
+@pytest.mark.parametrize("name", ["minimal", "no_scores", "no_sources", "one_document"])
+def test_no_fault_is_missed_on_a_conformant_provider(name: str) -> None:
+    """One without scores, links, anything to wait for or to raise hides a fault, or the fault brings that itself."""
+    case = CONFORMANT[name]
+    settings = Settings(queries=case.queries[:2], **case.settings)
+    sound = {check.id: check.outcome for check in Run(case.target, settings).all().checks}
+    proof = prove(case.target, settings, sound, processes=2)
+    assert proof.ended(Ending.MISSED) == []
+    assert len(proof.ended(Ending.CAUGHT)) > 150
 
 
 def test_a_fault_that_spoils_its_process_says_nothing_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,7 @@ def task_left_behind(sound: Any) -> Any:
         noting = asyncio.create_task(note())
         kept.add(noting)
         noting.add_done_callback(kept.discard)
+        await asyncio.sleep(0)  # as a sound provider may never do, which could then not be cancelled
         return await ask(sound, request, context)
 
     return Changed(sound, retrieve=retrieve)
@@ -120,6 +121,7 @@ def lock_not_released(sound: Any) -> Any:
         context.signal.raise_if_cancelled()
         await lock.acquire()
         try:
+            await asyncio.sleep(0)  # as above
             answer = await ask(sound, request, context)
         except Exception:
             lock.release()

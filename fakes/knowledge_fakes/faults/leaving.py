@@ -107,6 +107,7 @@ def worker_goes_on(sound: Any) -> Any:
         over = threading.Event()
         asyncio.get_running_loop().run_in_executor(None, beat, over)
         try:
+            await asyncio.sleep(0)  # as a sound provider may never do, which could then not be cancelled
             answer = await ask(sound, request, context)
         except Exception:
             over.set()

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from knowledge_fakes.faults._changing import Asked, Changed, ask, asking, described, put_rows, put_source, rows_of
 from knowledge_fakes.faults._expected import OWNERS
 from knowledge_fakes.faults._fault import fault
-from knowledge_provider import RetrievalContext, RetrievalRequest
+from knowledge_provider import KnowledgeFiltersUnsupportedError, RetrievalContext, RetrievalRequest
 
 _NOBODY: Final = "somebody"
 _READERS: Final = ("mara", "tomas")
@@ -239,6 +239,8 @@ def session_in_the_error(sound: Any) -> Any:
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
         try:
+            if request.filters and not described(sound)["capabilities"]["filters"]:
+                raise KnowledgeFiltersUnsupportedError
             return await ask(sound, request, context)
         except Exception as error:
             error.args = (f"{error} (session {context.session_id})",)

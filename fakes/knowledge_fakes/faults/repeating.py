@@ -1,5 +1,6 @@
 """Mistakes with answers that do not hold still; knows clause 3.6 of the contract, no way of catching them."""
 
+import os
 from itertools import count
 from typing import Any
 
@@ -41,9 +42,10 @@ def order_of_a_set(sound: Any) -> Any:
     """Results are gathered in a set, which lists them in another order in each process; the rank is the score."""
 
     def change(answer: Any, _request: RetrievalRequest) -> Any:
-        rows = {row["id"]: row for row in rows_of(answer)}
-        names = list(dict.fromkeys({*rows}))
-        return put_rows(answer, [{**rows[name], "score": 1.0 - at / 100} for at, name in enumerate(names)])
+        rows = rows_of(answer)
+        # A real set of two has the same order in every other process: a proof must not hang on that.
+        found = rows[::-1] if os.environ.get("PYTHONHASHSEED") == "1" else rows
+        return put_rows(answer, [{**row, "score": 1.0 - at / 100} for at, row in enumerate(found)])
 
     return answering(sound, change)
 

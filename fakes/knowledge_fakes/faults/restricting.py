@@ -2,7 +2,19 @@
 
 from typing import Any, Final
 
-from knowledge_fakes.faults._changing import Asked, Changed, ask, asking, claiming, described, put_rows, rows_of
+from knowledge_fakes.faults._changing import (
+    Asked,
+    Changed,
+    Row,
+    ask,
+    asking,
+    claiming,
+    described,
+    put_rows,
+    rows_of,
+    with_rows,
+    with_source,
+)
 from knowledge_fakes.faults._expected import BASES, FILTERS
 from knowledge_fakes.faults._fault import fault
 from knowledge_provider import RetrievalContext, RetrievalRequest
@@ -220,10 +232,15 @@ def filters_without_a_claim(sound: Any) -> Any:
 @fault("KP-115", fragment="capabilities.scores")
 def scores_without_a_claim(sound: Any) -> Any:
     """Every result has a score, in order, and scores are not claimed."""
-    return _not_claiming(sound, "scores")
+
+    def scored(rows: list[Row]) -> list[Row]:
+        # Single results have different ones, too.
+        return [{**row, "score": 1 - at / 100 - len(row["content"]) % 97 / 1e5} for at, row in enumerate(rows)]
+
+    return _not_claiming(with_rows(sound, scored), "scores")
 
 
 @fault("KP-115", fragment="capabilities.citations")
 def citations_without_a_claim(sound: Any) -> Any:
     """Every result has a public link, and citations are not claimed."""
-    return _not_claiming(sound, "citations")
+    return _not_claiming(with_source(sound, uri="https://docs.example.com/handbook"), "citations")
