@@ -51,7 +51,12 @@ class Nursery:
         self._guardian.wait()
 
     def started(self, *descriptors: int, mark: str) -> Process:
-        """A child that serves on these three descriptors, and carries a mark of 64 characters in its environment."""
+        """A child that serves on these three descriptors, and carries a mark of 64 characters in its environment.
+
+        Raises ``RuntimeError`` after the end of the ``with`` block.
+        """
+        if self._requests.fileno() < 0:
+            raise RuntimeError("wanted a child from a nursery that has ended")
         output, output_to = os.pipe()
         life, theirs = socket.socketpair()
         try:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
+from importlib.util import find_spec
 from typing import Any, Final, TypeVar
 
 from knowledge_conformance import calls, engine
@@ -60,6 +61,7 @@ class Worker:
     def open(self) -> None:
         """Load the target and open a first provider, which the first check gets."""
         try:
+            _refuse_without_hypothesis()
             with overheard(self._secrets, "importing its module", self._imported):
                 self._target = load(self._named, self._kind.wanted) if isinstance(self._named, str) else self._named
             self._opened = self._made(self._target, self._secrets)
@@ -276,6 +278,15 @@ class Opened:
     async def _left(self) -> None:
         self._leave.set()
         await self._life
+
+
+def _refuse_without_hypothesis() -> None:
+    # At once: a run that can generate nothing would tell its user of a mistake of the kit.
+    if find_spec("hypothesis") is None:
+        raise TargetError(
+            "wanted Hypothesis, which generates the requests, and it is not installed beside the kit: "
+            "install knowledge-provider-kit with its extra, as in knowledge-provider-kit[conformance]"
+        )
 
 
 _kept: Final[list[Opened]] = []

@@ -95,6 +95,8 @@ def test_nothing_is_left_of_a_nursery() -> None:
             child.wait(0)
     assert wait_for(lambda: not alive(pids))
     assert child.wait() == -signal.SIGKILL
+    with pytest.raises(RuntimeError, match="has ended"):
+        nursery.started(commands, results_to, results_to, mark="0" * 64)
     for descriptor in (commands, commands_to, results, results_to):
         os.close(descriptor)
     assert child.stdout is not None

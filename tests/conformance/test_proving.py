@@ -1,6 +1,7 @@
 """Faults put into a provider for real: in child processes by name, in this one where there is no name."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,6 +11,8 @@ import pytest
 from doors import SOUND, lines, run_pytest
 
 from knowledge_conformance import cli, proving
+from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.leftovers import kit_processes
 from knowledge_conformance.proof import Ending
 from knowledge_conformance.proving import prove
 from knowledge_conformance.results import CheckOutcome
@@ -59,6 +62,38 @@ def test_no_fault_is_missed_on_a_conformant_provider(name: str) -> None:
     proof = prove(case.target, settings, sound, processes=2)
     assert proof.ended(Ending.MISSED) == []
     assert len(proof.ended(Ending.CAUGHT)) > 150
+
+
+def test_ctrl_c_ends_the_trials_at_once() -> None:
+    """Nothing more begins, and no process is left."""
+    told: list[str] = []
+
+    def tell(fault: str) -> None:
+        told.append(fault)
+        if len(told) == 20:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            prove(SOUND, Settings(), dict.fromkeys(BY_ID, CheckOutcome.PASSED), tell=tell)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(told) < len(FAULTS) / 2
+    assert not kit_processes
+
+
+def test_pytest_ends_a_proof_that_is_interrupted_as_it_ends_a_run(tmp_path: Path) -> None:
+    """With exit code 2, after what the run itself found."""
+    tmp_path.joinpath("conftest.py").write_text(
+        "from knowledge_conformance import proving\n"
+        "def prove(*arguments, **named):\n"
+        "    raise KeyboardInterrupt\n"
+        "proving.prove = prove\n"
+    )
+    done = run_pytest(tmp_path, f"--provider={SOUND}", "provider::KP-104", "--prove")
+    assert done.returncode == 2, done.stdout
+    assert lines(done.stdout, starting="the proof") == ["the proof was interrupted, and says nothing"]
 
 
 def test_a_fault_that_spoils_its_process_says_nothing_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,15 @@ def test_a_result_is_told_before_the_provider_is_closed() -> None:
     assert told.of("call") == ["describe()", "close()"]
 
 
+def test_an_environment_without_hypothesis_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what to install; else each generated check would be called a mistake of the kit."""
+    monkeypatch.setattr(worker_module, "find_spec", lambda _name: None)
+    _, told = worker_of(HandbookProvider)
+    (refusal,) = told.of("unusable")
+    assert "knowledge-provider-kit[conformance]" in refusal
+    assert len(told) == 1
+
+
 def test_a_worker_that_may_not_close_keeps_the_provider() -> None:
     """After closing took a process away, neither close() nor __del__ may run again."""
     ended: list[str] = []
