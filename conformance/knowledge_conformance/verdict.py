@@ -43,14 +43,19 @@ _SEEN: Final = frozenset(
 
 def facet_states(results: Iterable[CheckResult], settings: Settings, kind: Kind = PROVIDER) -> dict[Facet, FacetState]:
     """The state of each facet that a target of this kind has, in the order of ``Facet``."""
-    seen = {BY_ID[result.id].facet for result in results if result.outcome in _SEEN}
-    return {facet: _state(facet, seen, settings) for facet in kind.facets}
+    outcomes: dict[Facet, set[CheckOutcome]] = {facet: set() for facet in kind.facets}
+    for result in results:
+        outcomes.setdefault(BY_ID[result.id].facet, set()).add(result.outcome)
+    return {facet: _state(facet, outcomes[facet], settings) for facet in kind.facets}
 
 
-def _state(facet: Facet, seen: set[Facet], settings: Settings) -> FacetState:
+def _state(facet: Facet, outcomes: set[CheckOutcome], settings: Settings) -> FacetState:
     if facet in settings.absent:
         return FacetState.ABSENT
-    return FacetState.EXERCISED if facet in seen else FacetState.NOT_EXERCISED
+    # What is known to be broken was seen; otherwise one check that saw too little leaves the facet open. The core's
+    # own inconclusive checks are the verdict.
+    closed = facet is Facet.CORE or CheckOutcome.INCONCLUSIVE not in outcomes or outcomes & BROKEN
+    return FacetState.EXERCISED if outcomes & _SEEN and closed else FacetState.NOT_EXERCISED
 
 
 def verdict(results: Iterable[CheckResult], settings: Settings, kind: Kind = PROVIDER) -> Verdict:

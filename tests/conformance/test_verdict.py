@@ -125,6 +125,23 @@ def test_a_facet_is_exercised_when_something_of_it_was_seen(outcome: CheckOutcom
     assert list(facet_states(given, Settings())) == list(Facet)
 
 
+@pytest.mark.usefixtures("owners")
+@pytest.mark.parametrize(
+    ("one", "state"),
+    [
+        (PASSED, FacetState.NOT_EXERCISED),
+        (CheckOutcome.ADVISORY, FacetState.NOT_EXERCISED),
+        (FAILED, FacetState.EXERCISED),
+        (CheckOutcome.ERRORED, FacetState.EXERCISED),
+    ],
+)
+def test_a_check_that_saw_too_little_leaves_its_facet_open(one: CheckOutcome, state: FacetState) -> None:
+    """Unless another one broke: then the facet was seen well enough. The core is what the verdict is about anyway."""
+    given = results(KP_304=one, KP_506=CheckOutcome.INCONCLUSIVE)
+    assert facet_states(given, Settings())[Facet.OWNERS] is state
+    assert facet_states(results(KP_301=CheckOutcome.INCONCLUSIVE), Settings())[Facet.CORE] is FacetState.EXERCISED
+
+
 def states(**changed: FacetState) -> dict[Facet, FacetState]:
     named = {Facet(name.replace("_", "-")): state for name, state in changed.items()}
     return {facet: named.get(facet, FacetState.NOT_EXERCISED) for facet in Facet}
