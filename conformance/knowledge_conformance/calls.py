@@ -10,7 +10,7 @@ import inspect
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from knowledge_conformance.blame import (
@@ -34,6 +34,7 @@ class Ending:
     """How a call ended: with a ``value``, with an ``error``, or not within its time.
 
     ``hung`` means that the time was up; ``left_running`` that it then did not end when it was cancelled either.
+    ``awaited``: calling the method gave something to await.
     ``held`` says where in the author's code it stood then, as " in …", and ``goes_on`` where it stands now, or "".
     """
 
@@ -42,6 +43,7 @@ class Ending:
     seconds: float = 0.0
     hung: bool = False
     left_running: bool = False
+    awaited: bool = False
     held: str = ""
     goes_on: str = ""
 
@@ -75,17 +77,27 @@ async def call(
     """
     began = time.perf_counter()
     threads: list[threading.Thread] = []
-    task = asyncio.ensure_future(_shielded(threads, function, *arguments))
+    awaited = False
+
+    async def run() -> Any:
+        nonlocal awaited
+        begun = await begin(function, *arguments, threads=threads)
+        with contextlib.suppress(BaseException):  # what a call gave may be anything
+            awaited = inspect.isawaitable(begun)
+        return await finish(begun)
+
+    task = asyncio.ensure_future(run())
     done, _ = await asyncio.wait({task}, timeout=seconds)
     if done:
-        return _ended(task, began)
+        return replace(_ended(task, began), awaited=awaited)
     held = await where_it_waits(task, threads)
     if on_timeout is not None:
         on_timeout()
     task.cancel()
     done, _ = await asyncio.wait({task}, timeout=GRACE_SECONDS)
     goes_on = "" if done else await where_it_waits(task, threads)
-    return Ending(seconds=time.perf_counter() - began, hung=True, left_running=not done, held=held, goes_on=goes_on)
+    seconds = time.perf_counter() - began
+    return Ending(seconds=seconds, hung=True, left_running=not done, awaited=awaited, held=held, goes_on=goes_on)
 
 
 def on_loop(function: Callable[..., Any], *arguments: object, **named: object) -> Callable[[], Awaitable[Any]]:
@@ -125,11 +137,7 @@ async def shielded(function: Callable[..., Any], *arguments: object) -> Any:
     ``SystemExit`` and ``KeyboardInterrupt`` must not reach asyncio: it would stop the loop, and the kit with it.
     A ``CancelledError`` that nobody asked for is the provider's own error.
     """
-    return await _shielded([], function, *arguments)
-
-
-async def _shielded(threads: list[threading.Thread], function: Callable[..., Any], *arguments: object) -> Any:
-    return await finish(await begin(function, *arguments, threads=threads))
+    return await finish(await begin(function, *arguments))
 
 
 async def begin(function: Callable[..., Any], *arguments: object, threads: list[threading.Thread] | None = None) -> Any:

@@ -181,10 +181,11 @@ def _work(asked: dict[str, Any], answers_to: int) -> None:
 
 async def _answers(asked: dict[str, Any]) -> list[Ranked]:
     async with AsyncExitStack() as stack:
-        provider, entered = await open_provider(load(asked["target"]), stack)
+        opening = await open_provider(load(asked["target"]), stack)
+        provider = opening.provider
         requests = [RetrievalRequest.model_validate(each) for each in asked["requests"]]
         answers = [await _answer(provider, each, asked["owner"], asked["seconds"]) for each in requests]
-        if not entered and callable(getattr(provider, "close", None)):
+        if not opening.entered and callable(getattr(provider, "close", None)):
             await calls.call(provider.close, seconds=_CLOSE_SECONDS)
         return answers
 

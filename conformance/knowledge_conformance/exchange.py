@@ -12,6 +12,7 @@ from knowledge_provider.text import is_a
 __all__ = [
     "ITEMS_READ_MAX",
     "SOURCE_FIELDS",
+    "TEXT_NAMES",
     "Exchange",
     "as_dict",
     "first_present",
@@ -25,6 +26,8 @@ __all__ = [
 
 ITEMS_READ_MAX: Final = 64
 """How many items of one answer are looked at; a provider that floods is told so by clause 3.3."""
+TEXT_NAMES: Final = {"id": ("id", "chunkId", "chunk_id"), "content": ("content", "text")}
+"""Under which names hosts read a result's id and content (rule N4); the first is the contract's own."""
 SOURCE_FIELDS: Final = ("id", "title", "uri", "mimeType", "mime_type", "locator")
 
 
@@ -32,7 +35,7 @@ SOURCE_FIELDS: Final = ("id", "title", "uri", "mimeType", "mime_type", "locator"
 class Exchange:
     """A request, the context it was made in, and either the raw ``response`` or the ``error`` that came out.
 
-    ``seconds`` is how long the call took.
+    ``seconds`` is how long the call took, and ``awaited`` whether it had to be awaited.
     """
 
     request: RetrievalRequest
@@ -40,6 +43,7 @@ class Exchange:
     response: object = None
     error: BaseException | None = None
     seconds: float = 0.0
+    awaited: bool = False
 
     @property
     def items(self) -> tuple[object, ...]:
@@ -113,8 +117,7 @@ def first_present(entry: dict[str, Any], *names: str) -> Any:
 
 def text_of(entry: dict[str, Any], name: str) -> Any:
     """An entry's ``id`` or ``content``, under the aliases of rule N4 too."""
-    aliases = {"id": ("id", "chunkId", "chunk_id"), "content": ("content", "text")}
-    return first_present(entry, *aliases[name])
+    return first_present(entry, *TEXT_NAMES[name])
 
 
 def source_of(entry: dict[str, Any]) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import REQUIREMENTS, Facet, Level
 from knowledge_conformance.kinds import KINDS, PROVIDER, Kind, KindName
+from knowledge_conformance.manner import Manner
 from knowledge_conformance.profiles import fast_checks, left_out_lines
 from knowledge_conformance.proof import Proof
 from knowledge_conformance.results import CheckOutcome, CheckResult
@@ -22,7 +23,7 @@ from knowledge_provider import PROTOCOL_VERSION
 
 
 class CheckReport(BaseModel):
-    """One check with its outcome and evidence; texts are one line, or null."""
+    """One check with its outcome and evidence; texts are one line, or null. ``manner`` is for this process alone."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
@@ -40,6 +41,8 @@ class CheckReport(BaseModel):
     where: str | None
     input: dict[str, JsonValue] | None
     transcript: tuple[str, ...]
+    # Of no use to who reads a report: it writes the tests that show failures.
+    manner: Manner | None = Field(default=None, exclude=True)
     fingerprint: str | None
     replay: str | None
     known: str | None

@@ -5,6 +5,8 @@ from typing import ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from knowledge_conformance.manner import Manner
+
 EVIDENCE_MAX: Final = 600
 """Code points of one line of evidence: enough to understand, and bounded whatever a provider returns."""
 
@@ -44,6 +46,7 @@ class CheckResult(BaseModel):
     answered, in the call that ``where`` shows: ``{"request": …}`` or ``{"response": …}``, where that can be written as
     JSON in a few thousand characters. ``transcript`` are the last calls with what came of them, in the order they began
     in; empty where it passed.
+    ``manner`` is how the provider was opened and called, where one failed that was still there.
     ``fingerprint`` tells one failure of a check from another, ``replay`` is the token that asks for it again, and
     ``known`` is what known-failures says of it.
     """
@@ -60,6 +63,7 @@ class CheckResult(BaseModel):
     where: str | None = None
     input: dict[str, JsonValue] | None = None
     transcript: tuple[str, ...] = ()
+    manner: Manner | None = None
     fingerprint: str | None = None
     replay: str | None = None
     known: str | None = None

@@ -150,7 +150,7 @@ class SourceSubject(Watched):
         shown = show_asked(query, asked)
         ending = await self._called("retrieve", query, refs, context, shown=shown, signal=context.signal)
         request = RetrievalRequest(query=query)
-        exchange = SourceExchange(request, context, ending.value, ending.error, ending.seconds, asked)
+        exchange = SourceExchange(request, context, ending.value, ending.error, ending.seconds, refs=asked)
         self.answered(shown, str(exchange))
         return exchange
 

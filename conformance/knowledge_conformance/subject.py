@@ -4,6 +4,7 @@ Knows one provider and its settings. It judges nothing: a check decides what an 
 """
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
@@ -16,6 +17,7 @@ from knowledge_conformance.channels import Leak
 from knowledge_conformance.check import Inconclusive
 from knowledge_conformance.exchange import Exchange, raised_at, show_request
 from knowledge_conformance.leftovers import Standing, fresh_executor
+from knowledge_conformance.manner import METHODS, Manner, Method, Step, answer_fields, description_kind
 from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.watched import Watched, refuse_hang
@@ -84,12 +86,16 @@ class Subject(Watched):
         self._life = life
         self.target = target
         self._surveyor = surveyor
+        self._awaited: dict[Method, bool] = {}
+        self._exchange: Exchange | None = None
+        self._description: object = None
 
     # What a check says.
 
     def look_at(self, exchange: Exchange) -> None:
         """Make an exchange the call that a finding shows, unless the finding says another place."""
         shown = str(exchange)
+        self._exchange = exchange
         self.show(shown)
         if shown not in self.transcript:
             self.transcript.append(shown)
@@ -100,6 +106,7 @@ class Subject(Watched):
         survey = await self._surveyor(self)
         for exchange in survey:
             self._asks(exchange.request)
+            self._exchange = exchange
         return survey
 
     async def found(self) -> list[Exchange]:
@@ -128,6 +135,26 @@ class Subject(Watched):
             loop = asyncio.get_running_loop()
             self._life = Life(Standing.now(loop), fresh_executor(loop))
         return self._life
+
+    def manner(self, opened: tuple[Step, ...]) -> Manner:
+        """How the provider was called so far, and as what it answered; ``opened`` are the steps that led to it."""
+        return Manner(
+            opened=opened,
+            awaited=tuple(name for name in METHODS if self._awaits(name)),
+            signalled=calls.takes_argument(self._member_or_none("health")),
+            described=description_kind(self._description),
+            **answer_fields(self._exchange),
+        )
+
+    def _awaits(self, name: Method) -> bool:
+        if name == "retrieve" and self._exchange is not None:
+            return self._awaited.get(name, self._exchange.awaited)
+        return self._awaited.get(name, calls.is_async(self._member_or_none(name)))
+
+    def _member_or_none(self, name: str) -> Any:
+        with contextlib.suppress(ProviderRaisedError):
+            return self.member(name)
+        return None
 
     # What a provider is asked.
 
@@ -159,10 +186,11 @@ class Subject(Watched):
         """What ``describe()`` answers, called on the loop's own thread as a host does; raises what it raises."""
         self.count("describe()", self.settings.timeout)
         try:
-            return self.provider.describe()
+            self._description = self.provider.describe()
         except BaseException as error:
             hint = "describe() needs no back end: answer what is known when the provider is made"
             raise ProviderRaisedError(error, "describe()", hint) from error
+        return self._description
 
     async def retrieve(self, request: RetrievalRequest, context: RetrievalContext | None = None) -> Exchange:
         """One answered call. Raises ``ProviderRaisedError`` when it fails, ``Hang`` when it does not end."""
@@ -190,8 +218,10 @@ class Subject(Watched):
             seconds=self.settings.timeout,
             on_timeout=lambda: context.signal.cancel("timeout"),
         )
+        self._awaited["retrieve"] = ending.awaited
         refuse_hang(ending, shown, self.settings.timeout, hint=HANG_HINT, wanted="an answer")
-        exchange = Exchange(asked, context, ending.value, ending.error, ending.seconds)
+        exchange = Exchange(asked, context, ending.value, ending.error, ending.seconds, ending.awaited)
+        self._exchange = exchange
         self.answered(shown, str(exchange))
         return exchange
 
@@ -200,12 +230,15 @@ class Subject(Watched):
         health = self.member("health")
         self.count("health()", limits.HEALTH_SECONDS)
         arguments = (CancelSignal(),) if calls.takes_argument(health) else ()
-        return await calls.call(health, *arguments, seconds=limits.HEALTH_SECONDS)
+        ending = await calls.call(health, *arguments, seconds=limits.HEALTH_SECONDS)
+        self._awaited["health"] = ending.awaited
+        return ending
 
     async def close(self) -> calls.Ending:
         """One call of ``close()``; an ending that hung is a ``Hang``."""
         self.count("close()", self.settings.timeout)
         ending = await calls.call(self.member("close"), seconds=self.settings.timeout)
+        self._awaited["close"] = ending.awaited
         refuse_hang(ending, "close()", self.settings.timeout, hint=HANG_HINT, wanted="an answer")
         return ending
 
@@ -222,4 +255,5 @@ class Subject(Watched):
         self._asks(request)
         self.count(show_request(request), self.settings.timeout)
         begun = await calls.begin(self.member("retrieve"), request, context)
+        self._awaited["retrieve"] = inspect.isawaitable(begun)
         return asyncio.ensure_future(calls.finish(stepped(begun))) if inspect.isawaitable(begun) else None

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from knowledge_conformance.manner import Step
 from knowledge_conformance.render import show, show_error
 
 _SHAPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*(\+[a-z][a-z0-9_]*)?")
@@ -112,18 +113,27 @@ def target_of(value: Any, name: str, wanted: str = A_PROVIDER) -> Target:
     raise TargetError(f"cannot use {name}: it is {_kind(value)}; wanted {wanted}")
 
 
-async def open_provider(target: Target, stack: AsyncExitStack) -> tuple[Any, bool]:
-    """A provider of the target, and whether it came out of a context manager, which then is on ``stack``.
+class Opening(NamedTuple):
+    """A provider, and the steps that led to it from its target."""
 
-    Raises ``TargetError``.
-    """
+    provider: Any
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def entered(self) -> bool:
+        """Whether it came out of a context manager."""
+        return "with" in self.steps or "async with" in self.steps
+
+
+async def open_provider(target: Target, stack: AsyncExitStack) -> Opening:
+    """A provider of the target; a context manager that it came out of is on ``stack``. Raises ``TargetError``."""
     try:
-        value = target.value if target.instance else await _made(target.value)
+        value, steps = (target.value, ()) if target.instance else await _made(target.value)
         if _is_provider(value):
-            return _wrapped(target, value), False
-        value = await _entered(value, stack)
+            return Opening(_wrapped(target, value), steps)
+        value, entered = await _entered(value, stack)
         if _is_provider(value):
-            return _wrapped(target, value), True
+            return Opening(_wrapped(target, value), (*steps, *entered))
     except BaseException as error:  # a factory may raise anything
         raise TargetError(f"cannot open {target.name}: it raised {show_error(error)}") from error
     raise TargetError(f"cannot open {target.name}: it gave {_kind(value)}, which has no describe and no retrieve")
@@ -150,18 +160,18 @@ def factory_of(
     return factory
 
 
-async def _made(factory: Callable[[], Any]) -> Any:
+async def _made(factory: Callable[[], Any]) -> tuple[Any, tuple[Step, ...]]:
     # A synchronous factory runs on the loop's thread, as it would in a host: what it makes may bind itself to the loop.
     value = factory()
-    return await value if inspect.isawaitable(value) else value
+    return (await value, ("call", "await")) if inspect.isawaitable(value) else (value, ("call",))
 
 
-async def _entered(value: Any, stack: AsyncExitStack) -> Any:
+async def _entered(value: Any, stack: AsyncExitStack) -> tuple[Any, tuple[Step, ...]]:
     if hasattr(type(value), "__aenter__"):
-        return await stack.enter_async_context(value)
+        return await stack.enter_async_context(value), ("async with",)
     if hasattr(type(value), "__enter__"):
-        return stack.enter_context(value)
-    return value
+        return stack.enter_context(value), ("with",)
+    return value, ()
 
 
 def _is_provider(value: object) -> bool:

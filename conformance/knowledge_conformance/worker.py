@@ -19,12 +19,13 @@ from knowledge_conformance.declared import read_declared
 from knowledge_conformance.event_loops import cancel_rest, new_loop
 from knowledge_conformance.kinds import PROVIDER, Kind
 from knowledge_conformance.leftovers import Standing
+from knowledge_conformance.manner import Step
 from knowledge_conformance.opening import overheard
 from knowledge_conformance.render import never_show, show_error
-from knowledge_conformance.results import CheckResult
+from knowledge_conformance.results import BROKEN, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Life, Subject
-from knowledge_conformance.target import Target, TargetError, factory_of, load, open_provider
+from knowledge_conformance.target import Opening, Target, TargetError, factory_of, load, open_provider
 from knowledge_conformance.watched import OutOfCallsError, Watched
 
 CLOSE_SECONDS: Final = 1.5
@@ -102,8 +103,11 @@ class Worker:
         if allowed < min(1, check.calls_allowed(self._settings)):
             return engine.left_out(check, observations=0, calls=0, limit=self._settings.max_calls)
         opened = self._provider(check)
-        result = self._completed(check, self._subject(opened, allowed), opened)
+        subject = self._subject(opened, allowed)
+        result = self._completed(check, subject, opened)
         opened.life.spent = opened.life.spent or (opened.instance and check.closes)
+        if result.outcome in BROKEN and isinstance(subject, Subject):
+            return result.model_copy(update={"manner": subject.manner(opened.steps)})
         return result
 
     def _completed(self, check: Check, subject: Watched, opened: "Opened") -> CheckResult:
@@ -190,14 +194,16 @@ class Opened:
         self._target = target
         self._loop, executor = new_loop(target.name)
         self._leave = asyncio.Event()
-        opening: asyncio.Future[tuple[Any, bool]] = self._loop.create_future()
+        opening: asyncio.Future[Opening] = self._loop.create_future()
         self._secrets = secrets
         self._life = self._loop.create_task(self._live(target, opening))
         # Before the target's own code runs, and after the kit's part of the loop is there.
         self.life: Life = Life(Standing.now(self._loop), executor)
         self.provider: Any = None
+        self.steps: tuple[Step, ...] = ()
         try:
-            self.provider, self.life.entered = self.run(_value_of(opening))
+            opened = self.run(_value_of(opening))
+            self.provider, self.steps, self.life.entered = opened.provider, opened.steps, opened.entered
             if self.life.entered:
                 # What the context manager opened is its own to close.
                 self.life.stood = Standing.now(self._loop)
@@ -258,7 +264,7 @@ class Opened:
             asyncio.set_event_loop(None)
             self._loop.close()
 
-    async def _live(self, target: Target, opening: "asyncio.Future[tuple[Any, bool]]") -> None:
+    async def _live(self, target: Target, opening: "asyncio.Future[Opening]") -> None:
         # One task for both ends: a context manager over a task group can only be left where it was entered.
         async with AsyncExitStack() as stack:
             try:
@@ -270,9 +276,9 @@ class Opened:
             else:
                 await self._leave.wait()
 
-    async def _made(self, target: Target, stack: AsyncExitStack) -> tuple[Any, bool]:
+    async def _made(self, target: Target, stack: AsyncExitStack) -> Opening:
         if self._kind.driven:
-            return factory_of(target, self._kind.wanted, self._kind.arguments), False
+            return Opening(factory_of(target, self._kind.wanted, self._kind.arguments))
         return await open_provider(target, stack)
 
     async def _left(self) -> None:

@@ -12,6 +12,7 @@ import pytest
 import target_kinds
 
 from knowledge_conformance.target import (
+    Opening,
     Target,
     TargetError,
     check_name,
@@ -23,12 +24,24 @@ from knowledge_conformance.target import (
 from knowledge_fakes.handbook import HandbookProvider
 
 
-async def _opened(target: Target) -> tuple[Any, bool]:
+# How the others of them are opened; a provider is nothing but there, and what makes one is called.
+STEPS = {
+    "async_factory": ("call", "await"),
+    "context_manager": ("call", "with"),
+    "closing_context_manager": ("call", "async with"),
+    "Manager": ("call", "with"),
+    "AsyncManager": ("call", "async with"),
+    "manager": ("with",),
+    "async_manager": ("async with",),
+}
+
+
+async def _opened(target: Target) -> Opening:
     async with AsyncExitStack() as stack:
         return await open_provider(target, stack)
 
 
-def opened(target: Target) -> tuple[Any, bool]:
+def opened(target: Target) -> Opening:
     return asyncio.run(_opened(target))
 
 
@@ -79,10 +92,11 @@ def test_what_is_called_is_a_factory(name: str) -> None:
     """Classes, functions, methods, partials and callable objects make a fresh provider each time."""
     target = load(f"target_kinds:{name}")
     assert not target.instance
-    (first, entered), (second, _) = opened(target), opened(target)
-    assert first is not second
-    assert type(first) is target_kinds.Recorded
-    assert entered == (name in target_kinds.MANAGERS)
+    first, second = opened(target), opened(target)
+    assert first.provider is not second.provider
+    assert type(first.provider) is target_kinds.Recorded
+    assert first.entered == (name in target_kinds.MANAGERS)
+    assert first.steps == STEPS.get(name, ("call",))
 
 
 @pytest.mark.parametrize("name", target_kinds.INSTANCES)
@@ -90,9 +104,10 @@ def test_an_object_is_an_instance(name: str) -> None:
     """A provider and a context manager that stand in a module live for the whole run."""
     target = load(f"target_kinds:{name}")
     assert target.instance
-    provider, entered = opened(target)
-    assert type(provider) is target_kinds.Recorded
-    assert entered == (name != "instance")
+    opening = opened(target)
+    assert type(opening.provider) is target_kinds.Recorded
+    assert opening.entered == (name != "instance")
+    assert opening.steps == STEPS.get(name, ())
 
 
 def test_a_provider_that_is_callable_or_a_context_manager_is_a_provider() -> None:
@@ -109,8 +124,8 @@ def test_a_provider_that_is_callable_or_a_context_manager_is_a_provider() -> Non
             raise AssertionError
 
     odd = Odd()
-    assert opened(target_of(odd, "m:odd")) == (odd, False)
-    assert opened(target_of(lambda: odd, "m:f")) == (odd, False)
+    assert opened(target_of(odd, "m:odd")) == (odd, ())
+    assert opened(target_of(lambda: odd, "m:f")) == (odd, ("call",))
 
 
 def test_half_a_provider_is_taken_so_that_a_check_can_say_what_is_missing() -> None:
@@ -119,7 +134,7 @@ def test_half_a_provider_is_taken_so_that_a_check_can_say_what_is_missing() -> N
     class Half:
         def retrieve(self) -> None: ...
 
-    assert opened(target_of(Half, "m:Half"))[1] is False
+    assert not opened(target_of(Half, "m:Half")).entered
 
 
 def test_a_mock_is_a_provider() -> None:
