@@ -89,9 +89,9 @@ def fault_result(check: Check, fault: ProcessFault, *, calls: int, last_call: st
     )
 
 
-def is_lost(result: CheckResult) -> bool:
-    """Whether a failed result says that the process, the loop or the task was lost that the check ran in."""
-    return (result.wanted or "").startswith(LEFT_ALONE)
+def is_lost(wanted: str | None) -> bool:
+    """Whether what a result ``wanted`` says that the process, the loop or the task was lost that its check ran in."""
+    return (wanted or "").startswith(LEFT_ALONE)
 
 
 def closing_result(check: Check, result: CheckResult, lost: CheckResult | None) -> CheckResult:

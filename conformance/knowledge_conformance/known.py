@@ -69,7 +69,7 @@ def judged(result: CheckResult, settings: Settings, today: datetime.date, source
 def _no_finding(result: CheckResult) -> str | None:
     """What a broken check ended with instead of a finding of its own, in words; else None."""
     if result.outcome is CheckOutcome.FAILED:
-        return "a provider that took its process or its loop along" if is_lost(result) else None
+        return "a provider that took its process or its loop along" if is_lost(result.wanted) else None
     return _OTHERS.get(result.outcome)
 
 

@@ -7,57 +7,32 @@ lines cannot show a failure, none is written and a line says so: a test that ass
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from textwrap import shorten
+from typing import Final
 
+from pydantic import JsonValue
+
+from knowledge_conformance.faults import is_lost
 from knowledge_conformance.kinds import KINDS
+from knowledge_conformance.literals import literal
 from knowledge_conformance.report import CheckReport, Report
-from knowledge_conformance.repro_bodies import ANSWERED, BODIES, REFUSED
+from knowledge_conformance.repro_bodies import ANSWERED, BODIES, DESCRIBED_AGAIN, HUNG_IN_A_THREAD, REFUSED
+from knowledge_conformance.repro_text import Case, written
 from knowledge_conformance.results import BROKEN
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import DEFAULT_OWNER
 from knowledge_conformance.terminal import WIDTH
 
-_ASKS: Final = re.compile(r"\b(answer|results|rows)\b")
+_ASKS: Final = re.compile(r"\$(answer|results|whole|asked|found|call)\b|\bREQUEST\b")
 _AFTER: Final = ", after retrieve("
 """Where a failure needs another call before it."""
 _JUDGE: Final = re.compile(r"\((KP-\d+), which ordinary answers keep\)")
-_MODULES: Final = ("contextlib", "math", "re", "time")
-_CONTRACT: Final = (
-    "CancelSignal", "ProviderDescription", "RetrievalContext", "RetrievalRequest", "RetrievalResult", "Source",
-    "normalize_response", "public_uri", "uri_fault",
-)  # fmt: skip
-
-_TEMPLATE: Final = '''"""{id}: {title}
-
-{evidence}
-Run it from the folder of your provider: python -m pytest {file}
-"""
-
-{imports}
-
-{request}SIGNAL = CancelSignal()
-CONTEXT = RetrievalContext(owner_id={owner!r}, session_id="s", turn_id="t", trace_id="t", signal=SIGNAL)
-
-
-async def waited(value):
-    return await asyncio.wait_for(value, {timeout:g}) if inspect.isawaitable(value) else value
-
-
-async def main():
-    async with AsyncExitStack() as stack:
-        provider = await waited({made})
-        if not hasattr(provider, "describe") and not hasattr(provider, "retrieve"):
-            enter = hasattr(provider, "__aenter__")
-            provider = await stack.enter_async_context(provider) if enter else stack.enter_context(provider)
-{body}
-
-
-def test_{name}():
-    asyncio.run(main())
-'''
-_MADE: Final = (
-    'target if hasattr(target, "retrieve") and not inspect.isclass(target) or not callable(target) else target()'
-)
+_PLACE: Final = re.compile(r"provider|(?:answer(?:\['results'\])?|results)\[\d+\]")
+_STEP: Final = re.compile(r"\.(\w+)|\['([^']*)'\]")
+_LINK_NAMES: Final = ("uri", "url", "link", "href")
+_WITHIN: Final = re.compile(r" within ([\d.]+) s")
+_SHOWN_BY_RAISING: Final = ("KP-202", "KP-204", "KP-307", "KP-701", "KP-706")
+"""Their own bodies show what was raised."""
 
 
 def write_repros(report: Report, settings: Settings, folder: Path) -> Iterator[str]:
@@ -67,120 +42,143 @@ def write_repros(report: Report, settings: Settings, folder: Path) -> Iterator[s
     """
     failed = [check for check in report.checks if check.outcome in BROKEN]
     for check in failed:
-        why = _unshown(report, check)
-        if why is not None:
-            yield f"no test for {check.id}: {why}"
+        body = body_of(check)
+        if body is None or check.manner is None or _elsewhere(report):
+            yield f"no test for {check.id}: {_unshown(report, check)}"
             continue
         folder.mkdir(parents=True, exist_ok=True)
-        slug = re.sub(r"\W+", "_", f"{report.target}_{check.id}").lower()
-        path = folder / f"test_{slug}.py"
-        path.write_text(repro(report.target, check, settings, path.name), encoding="utf-8")
+        path = folder / f"test_{_slug(f'{report.target}_{check.id}')}.py"
+        case = Case(
+            target=report.target,
+            manner=check.manner,
+            body=body,
+            said=_said(check),
+            request=_request(check) or {},
+            owner=next(iter(settings.owners), DEFAULT_OWNER),
+            seconds=_seconds(check),
+        )
+        path.write_text(written(_slug(check.id), _docstring(check), case), encoding="utf-8")
         yield f"{path.name} shows {check.id}"
     if not failed:
         yield f"no test for {report.target}: nothing failed"
 
 
-def _unshown(report: Report, check: CheckReport) -> str | None:
+def _slug(text: str) -> str:
+    return re.sub(r"\W+", "_", text).lower()
+
+
+def _elsewhere(report: Report) -> bool:
+    """Whether what was checked is no provider that a test could import by its name."""
+    return report.kind != "provider" or "<" in report.target or "+" in report.target
+
+
+def _unshown(report: Report, check: CheckReport) -> str:
     if report.kind != "provider":
         return f"tests are written for providers only; --replay asks {KINDS[report.kind].what} again"
-    if "<" in report.target or "+" in report.target:
+    if _elsewhere(report):
         return "the provider cannot be imported by its name"
-    if _body(check) is None or (check.input is None and "REQUEST" in _with_asking(_body(check) or "")):
-        return "one provider and one request do not show it; --replay runs the check again"
-    if _is_lost(check):
+    if is_lost(check.wanted):
         return "the provider took its process away; --replay runs the check again"
-    return None
+    return "one provider and one request do not show it; --replay runs the check again"
 
 
-def _is_lost(check: CheckReport) -> bool:
-    return (check.wanted or "").startswith("the provider to answer, or raise, and leave")
+def _docstring(check: CheckReport) -> str:
+    lines = [f"{check.id}, clause {check.clause}: {check.title}"]
+    if check.wanted:
+        lines += ["", f"Wanted {check.wanted}; saw {check.saw}."]
+    return "\n".join(map(_quoted, lines))
 
 
-def repro(target: str, check: CheckReport, settings: Settings, file: str) -> str:
-    """The test of one failure as text; ``_unshown`` has found nothing against it."""
-    body = _with_asking(_body(check) or "")
-    evidence = "\n".join(_comment(name, text) for name, text in (("wanted", check.wanted), ("saw", check.saw)) if text)
-    needs_request = "REQUEST" in body
-    request = "" if not needs_request else f"REQUEST = RetrievalRequest({_arguments(check.input)})\n"
-    text = _TEMPLATE.format(
-        id=check.id,
-        title=check.title,
-        evidence=evidence,
-        file=file,
-        imports="{imports}",
-        request=request,
-        owner=next(iter(settings.owners), DEFAULT_OWNER),
-        timeout=settings.timeout,
-        made=_MADE,
-        body="\n".join(f"        {line}" if line else "" for line in body.splitlines()),
-        name=check.id.lower().replace("-", "_"),
-    )
-    return text.replace("{imports}", "\n".join(_imports(target, text)), 1)
-
-
-def _comment(name: str, text: str) -> str:
+def _quoted(line: str) -> str:
     # Inside a docstring of Python: nothing in it may end it, or be an escape.
-    shown = text.encode("unicode_escape").decode().replace("\\", "/").replace('"', "'")
-    return f"{name}: {shown}"[:WIDTH]
+    plain = "".join(each if each.isprintable() else " " for each in line).translate({ord("\\"): "/", ord('"'): "'"})
+    return shorten(plain, WIDTH, placeholder=" …")
 
 
-def _body(check: CheckReport) -> str | None:
-    judge, saw = _JUDGE.search(check.wanted or ""), check.saw or ""
-    if judge:
-        return BODIES.get(judge[1])
-    if (check.wanted or "").startswith("an answer within"):
+def body_of(check: CheckReport) -> str | None:
+    """The body that shows a failure; None where none does."""
+    body = None if is_lost(check.wanted) else _chosen(check, check.saw or "")
+    return None if body is None or (_ASKS.search(body) and _request(check) is None) else body
+
+
+def _chosen(check: CheckReport, saw: str) -> str | None:
+    if _seconds(check) is not None:
+        return _hung(check, saw)
+    # What a call opens is heard by the kit alone.
+    if saw.startswith("the events ") or _AFTER in (check.where or ""):
+        return None
+    judge = _JUDGE.search(check.wanted or "")
+    if judge is None and saw.startswith("raised ") and check.id not in _SHOWN_BY_RAISING and check.input is not None:
         return ANSWERED
-    if saw.startswith("the events "):  # what it opens is heard by the kit alone
+    if check.id == "KP-307" and judge is None:
+        return REFUSED
+    if check.id == "KP-111" and check.manner is not None and check.manner.described == "view":
+        return DESCRIBED_AGAIN
+    rule = f"{judge[1] if judge else check.id}: {check.wanted}"
+    if rule.startswith("KP-601"):
+        return BODIES[_linked(check)]
+    return next((body for name, body in BODIES.items() if re.match(rf"{name}\b", rule)), None)
+
+
+def _linked(check: CheckReport) -> str:
+    if (check.where or "").startswith("answer['sources']"):
+        return "KP-601 in a report"
+    path = _path(check.where or "")
+    named = 1 <= len(path) <= 2 and path[-1].lower().endswith(_LINK_NAMES)
+    return "KP-601 named" if named else "KP-601"
+
+
+def _path(where: str) -> list[str]:
+    """The names that lead from a result, or the provider, to what is wrong there."""
+    begin = _PLACE.match(where)
+    at, names = begin.end() if begin else len(where), list[str]()
+    while step := _STEP.match(where, at):
+        at, names = step.end(), [*names, step[1] or step[2]]
+    return names
+
+
+def _placed(path: list[str]) -> str:
+    """Where a ``result`` has what such a path of one name or two leads to."""
+    if len(path) < 2:
+        return "".join(f"result.get({literal(name)})" for name in path)
+    return f"dict(result.get({literal(path[0])}) or {{}}).get({literal(path[1])})"
+
+
+def _hung(check: CheckReport, saw: str) -> str | None:
+    # One that cancelling does not end would hold up the whole test run.
+    if check.manner is None or not saw.startswith("no answer"):
         return None
-    if _AFTER in (check.where or ""):
-        return None
-    if saw.startswith("raised ") and check.id not in ("KP-307", "KP-202", "KP-204", "KP-701", "KP-706"):
-        return ANSWERED if check.input is not None else BODIES.get(check.id)
-    if check.id in ("KP-301", "KP-302", "KP-303"):
-        return None
-    return REFUSED if check.id == "KP-307" else BODIES.get(check.id)
+    if check.input is None:
+        return BODIES["KP-202"] if check.id == "KP-202" and "health" in check.manner.awaited else None
+    return ANSWERED if "retrieve" in check.manner.awaited else HUNG_IN_A_THREAD
 
 
-def _with_asking(body: str) -> str:
-    lines = body.strip("\n").replace("\n\n", "\n")
-    if "provider.retrieve(" in lines or not _ASKS.search(lines):
-        return lines
-    asked = ["answer = await waited(provider.retrieve(REQUEST, CONTEXT))"]
-    if re.search(r"\b(results|rows)\b", lines):
-        asked.append('results = answer.get("results") if isinstance(answer, dict) else answer')
-    if re.search(r"\brows\b", lines):
-        asked.append(
-            "rows = [{name: value for name, value in dict(each).items() if value is not None} for each in results]"
-        )
-    return "\n".join([*asked, lines])
+def _seconds(check: CheckReport) -> float | None:
+    """Within how many seconds the call had to end that did not."""
+    within = _WITHIN.search(check.wanted or "")
+    hung = (check.saw or "").startswith(("no answer", "it was still running"))
+    return float(within[1]) if within and hung else None
 
 
-def _arguments(given: dict[str, Any] | None) -> str:
-    request = (given or {}).get("request", {})
-    return ", ".join(f"{name}={value!a}" for name, value in request.items())
+def _request(check: CheckReport) -> dict[str, JsonValue] | None:
+    request = (check.input or {}).get("request")
+    return request if isinstance(request, dict) else None
 
 
-def _imports(target: str, text: str) -> Iterator[str]:
-    module, _, path = target.partition(":")
-    first, _, rest = path.partition(".")
-    yield "import asyncio"
-    yield "import inspect"
-    yield from (f"import {name}" for name in _MODULES if re.search(rf"\b{name}\.", text))
-    if "Mapping" in text:
-        yield "from collections.abc import Mapping"
-    yield "from contextlib import AsyncExitStack"
-    if "pairwise(" in text:
-        yield "from itertools import pairwise"
-    yield ""
-    if "pytest." in text:
-        yield "import pytest"
-    yield f"from {module} import {first}"
-    yield f"from knowledge_provider import {', '.join(name for name in _CONTRACT if _speaks_of(name, text))}"
-    if "is_blank" in text:
-        yield "from knowledge_provider.text import is_blank"
-    yield ""
-    yield f"target = {first}{f'.{rest}' if rest else ''}"
-
-
-def _speaks_of(name: str, text: str) -> bool:
-    return re.search(rf"\b{name}\b", text) is not None
+def _said(check: CheckReport) -> dict[str, str]:
+    """What a body says beside the provider's own names, out of the evidence."""
+    path = _path(check.where or "")
+    # A text is searched whole; of a source, its fields have rules of their own.
+    field = path[1:] if path[:1] == ["source"] and check.id != "KP-601" else path
+    most = re.search(r"at most (\d+)", check.wanted or "")
+    aliases = (check.saw or "").removeprefix("the aliases ").split(", ")
+    names = ("id", "content") if check.manner is None else check.manner.names
+    return {
+        "id": names[0],
+        "content": names[1],
+        "field": field[0] if field else "",
+        "place": _placed(path),
+        "most": most[1] if most else "",
+        "names": ", ".join(map(literal, aliases)),
+        "seconds": f"{_seconds(check) or 0:g}",
+    }

@@ -1,9 +1,18 @@
 """Emitted tests: each fails on the mistake that it was written for, and passes on the same provider without it."""
 
+import ast
+import gc
 import importlib.util
+import io
+import re
+import statistics
 import sys
+import tokenize
 from collections.abc import Callable
+from functools import cache
+from itertools import product
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -11,35 +20,67 @@ from doors import SOUND, run, run_pytest
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.report import Report, make_report
-from knowledge_conformance.repro import write_repros
+from knowledge_conformance.repro import body_of, write_repros
 from knowledge_conformance.repro_bodies import BODIES
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import target_of
-from knowledge_fakes import faulty
 from knowledge_fakes.faults import FAULTS
 
+# Those of several requests are shown where a call raises, and a refusal by a body of its own.
+SHOWN_CHECKS = {name[:6] for name in BODIES} | {"KP-301", "KP-302", "KP-303", "KP-307"}
 # All, for a body that shows one mistake may be wrong about another; but for one that takes ten seconds.
 SHOWN = {
     name: fault for name, fault in FAULTS.items()
-    if fault.trips[0] in BODIES and not fault.lethal and fault.over == SOUND and name != "health_hangs"
+    if fault.trips[0] in SHOWN_CHECKS and not fault.lethal and fault.over == SOUND and name != "health_hangs"
 }  # fmt: skip
 # A body cannot hear what a call opens, the deadline of a hang is tried once, and one request finds or finds nothing.
 UNSHOWN = {"description_from_a_file", "second_close_hangs", "plain_method_reads_the_signal_too_late"}
 UNSHOWN |= {"signal_is_read_too_late", "signal_is_read_too_late_in_a_thread", "last_answer_sticks"}
+EMITTED = sorted(SHOWN.keys() - UNSHOWN)
+# Whoever mends a provider keeps how it is called, and so does what stands in for the mended one.
+MENDED = {name: "repro_targets:quiet_health" for name in SHOWN if name.startswith("health_") and "value" not in name}
+MENDED["shared_model"] = "repro_targets:model_description"
+# What no fault of the catalogue trips first.
+OTHERS = {
+    ("knowledge_fakes.faulty:whole_documents", "KP-516"): SOUND,
+    ("knowledge_fakes.faulty:overlong_locator", "KP-516"): SOUND,
+    ("repro_targets:Stuck", "KP-101"): SOUND,
+    ("repro_targets:Tagged", "KP-512"): SOUND,
+    ("repro_targets:Waiting", "KP-301"): "repro_targets:Unsuspended",
+    ("repro_targets:Crowded", "KP-706"): "repro_targets:Unsuspended",
+    ("repro_targets:OnALoop", "KP-104"): "repro_targets:SoundOnALoop",
+    ("repro_targets:retrieve", "KP-506"): "repro_targets:Sound",
+}
+WAYS = (
+    "instance", "factory", "async_factory", "manager", "async_manager", "awaited_manager", "unsuspended",
+    "unsuspended_manager", "listing", "tuples", "modelled", "modelled_below", "aliased", "decorated",
+)  # fmt: skip
 
 
-def reported(name: str, **changes: Any) -> tuple[Report, Settings]:
-    """The report of the check that a fault trips first, with the fault."""
-    fault = FAULTS[name]
-    settings = Settings(**{"strict_should": True, "timeout": 2.0, "queries": ("policy",), **fault.settings, **changes})
-    target = f"knowledge_fakes.faulty:{name}"
-    running = Run(target_of(getattr(faulty, name), target), settings)
+@cache
+def checked(target: str, check_id: str, changes: tuple[tuple[str, Any], ...] = ()) -> tuple[Report, Settings]:
+    """The report of one check on a target."""
+    settings = Settings(**{"strict_should": True, "timeout": 2.0, "queries": ("policy",), **dict(changes)})
+    running = Run(target_of(resolve_name(target), target), settings)
     try:
-        return running.only(BY_ID[fault.trips[0]]), settings
+        return running.only(BY_ID[check_id]), settings
     finally:
         running.runner.kill()
+
+
+def reported(name: str) -> tuple[Report, Settings]:
+    """The report of the check that a fault trips first, with the fault."""
+    fault = FAULTS[name]
+    return checked(f"knowledge_fakes.faulty:{name}", fault.trips[0], tuple(fault.settings.items()))
+
+
+def written(report: Report, settings: Settings, folder: Path) -> Path:
+    """The only test that is written for a report."""
+    (line,) = write_repros(report, settings, folder)
+    assert " shows " in line, line
+    return folder / line.split()[0]
 
 
 def emitted(path: Path) -> Callable[[], None]:
@@ -52,27 +93,108 @@ def emitted(path: Path) -> Callable[[], None]:
     return found  # type: ignore[no-any-return] # a module's names have no types
 
 
-def mended(path: Path, name: str) -> Path:
+def mended(path: Path, target: str, by: str) -> Path:
+    """The same test of another provider."""
     text = path.read_text(encoding="utf-8")
-    sound = text.replace(f"knowledge_fakes.faulty import {name}", "knowledge_fakes.handbook import provider")
+    (module, _, name), (sound_module, _, sound_name) = target.partition(":"), by.partition(":")
+    first, sound_first = name.partition(".")[0], sound_name.partition(".")[0]
+    known = re.search(rf"^from {module} import {first}(?: as (\w+))?$", text, flags=re.MULTILINE)
+    assert known is not None
     place = path.with_stem(f"{path.stem}_mended")
-    place.write_text(sound.replace(f"target = {name}", "target = provider"), encoding="utf-8")
-    assert sound != text
+    instead = f"from {sound_module} import {sound_first} as {known[1] or first}"
+    place.write_text(text.replace(known[0], instead), encoding="utf-8")
     return place
 
 
-@pytest.mark.parametrize("name", sorted(SHOWN.keys() - UNSHOWN))
+def fails_and_passes(path: Path, target: str, by: str) -> type[BaseException]:
+    """What a test raises that fails on the target, and passes on the provider that is mended."""
+    with pytest.raises(BaseException) as raised:  # noqa: PT011 - a provider may raise anything
+        emitted(path)()
+    kind = raised.type
+    assert not issubclass(kind, (NameError, SyntaxError, ImportError))
+    emitted(mended(path, target, by))()
+    # What nobody awaited is said now, and not in whichever test comes next.
+    del raised
+    gc.collect()
+    return kind
+
+
+def code_lines(text: str) -> int:
+    """How many lines of a module hold code: no docstring, no comment, and no blank one."""
+    docstring = ast.parse(text).body[0]
+    silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    lines = {each for token in tokens if token.type not in silent for each in range(token.start[0], token.end[0] + 1)}
+    return len(lines - {*range(docstring.lineno, (docstring.end_lineno or 0) + 1)})
+
+
+@pytest.mark.parametrize("name", EMITTED)
 @pytest.mark.filterwarnings("ignore")  # what the faults leave behind is their own matter
 def test_an_emitted_test_fails_on_the_fault_and_passes_without_it(name: str, tmp_path: Path) -> None:
     """As the check does."""
     report, settings = reported(name)
     assert report.checks[0].outcome in (CheckOutcome.FAILED, CheckOutcome.ERRORED), report.checks[0]
-    (line,) = write_repros(report, settings, tmp_path)
-    path = tmp_path / line.split()[0]
-    with pytest.raises(BaseException) as raised:  # noqa: PT011 - a provider may raise anything
-        emitted(path)()
-    assert not isinstance(raised.value, (NameError, SyntaxError, ImportError))
-    emitted(mended(path, name))()
+    path = written(report, settings, tmp_path)
+    fails_and_passes(path, report.target, MENDED.get(name, SOUND))
+
+
+@pytest.mark.parametrize(("target", "check_id"), OTHERS)
+@pytest.mark.filterwarnings("ignore")
+def test_so_does_one_of_another_provider(target: str, check_id: str, tmp_path: Path) -> None:
+    """Bodies that no fault of the catalogue needs first, and providers that live in a thread, or need a loop."""
+    report, settings = checked(target, check_id, (("timeout", 0.5),))
+    fails_and_passes(written(report, settings, tmp_path), target, OTHERS[target, check_id])
+
+
+@pytest.mark.parametrize(
+    ("way", "check_id"),
+    # One that is no more than there is closed for all others, too.
+    [each for each in product(WAYS, ("KP-104", "KP-201", "KP-204", "KP-506")) if each != ("instance", "KP-204")],
+)
+def test_a_provider_is_opened_and_called_in_its_own_way(way: str, check_id: str, tmp_path: Path) -> None:
+    """However it comes about, and whichever forms it answers in: the test has the line for that, and no other."""
+    report, settings = checked(f"repro_targets:broken.{way}", check_id)
+    path = written(report, settings, tmp_path)
+    raised = fails_and_passes(path, report.target, f"repro_targets:sound.{way}")
+    assert raised is (RuntimeError if check_id == "KP-204" else AssertionError)
+
+
+@pytest.mark.parametrize(
+    ("way", "line"),
+    [
+        ("instance", "    return await broken.instance.retrieve(RetrievalRequest(query="),
+        ("factory", "    return await broken.factory().retrieve(RetrievalRequest(query="),
+        ("async_factory", "    opened = await broken.async_factory()\n    return await opened.retrieve("),
+        ("manager", "    with broken.manager() as opened:\n        return await opened.retrieve("),
+        ("async_manager", "    async with broken.async_manager() as opened:\n        return await opened.retrieve("),
+        (
+            "awaited_manager",
+            "    with await broken.awaited_manager() as opened:\n        return await opened.retrieve(",
+        ),
+        ("unsuspended", "def retrieve():\n    return broken.unsuspended().retrieve("),
+        ("unsuspended_manager", "    with broken.unsuspended_manager() as opened:\n        return opened.retrieve("),
+        ("modelled", "    return [dict(result) for result in answer]\n"),
+        ("modelled_below", '    return [dict(result) for result in answer["results"]]\n'),
+        ("tuples", "    results = asyncio.run(retrieve())\n"),
+        ("aliased", '    ids = [" ".join(result["chunkId"].split())[:160] for result in results]\n'),
+    ],
+)
+def test_the_line_that_opens_it_is_the_one_that_it_needs(way: str, line: str, tmp_path: Path) -> None:
+    """And no other."""
+    assert line in written(*checked(f"repro_targets:broken.{way}", "KP-506"), tmp_path).read_text()
+
+
+def test_emitted_tests_are_short_and_as_formatters_leave_them(tmp_path: Path) -> None:
+    """About ten lines, as by hand; the longest has to tell a loop that is held from one that runs."""
+    paths = {name: written(*reported(name), tmp_path) for name in EMITTED}
+    lines = {name: code_lines(path.read_text(encoding="utf-8")) for name, path in paths.items()}
+    assert statistics.median(lines.values()) <= 10
+    longest = max(lines, key=lambda name: lines[name])
+    assert (longest, lines[longest] <= 18) == ("blocking_refresh", True)
+    for width in ("88", "120"):
+        command = [sys.executable, "-m", "ruff", "format", "--isolated", "--check", f"--line-length={width}"]
+        done = run(tmp_path, [*command, "."])
+        assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", sorted(UNSHOWN & SHOWN.keys()))
@@ -87,21 +209,46 @@ def test_what_a_few_lines_cannot_show_has_no_test(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_every_body_asserts(body: str) -> None:
     """A test that asserts nothing would be a promise."""
-    assert "assert " in body
+    assert "assert " in body or "with pytest.raises(" in body
 
 
-def test_every_body_is_tried_with_a_fault() -> None:
-    """Or it may show nothing; two need a setting, or a run that a fault does not make."""
-    assert BODIES.keys() - {fault.trips[0] for fault in SHOWN.values()} <= {"KP-306", "KP-517", "KP-516"}
+def test_every_body_is_tried_with_a_fault(tmp_path: Path) -> None:
+    """Or it may show nothing."""
+    reports = [reported(name) for name in EMITTED]
+    reports += [checked(*each, (("timeout", 0.5),)) for each in OTHERS]
+    reports += [checked(f"repro_targets:broken.{way}", "KP-104") for way in WAYS]
+    used = {body_of(report.checks[0]) for report, _ in reports}
+    assert [name for name, body in BODIES.items() if body not in used] == []
 
 
 def test_a_test_imports_nothing_of_the_kit(tmp_path: Path) -> None:
-    """It goes to whoever mends the provider."""
-    report, settings = reported("duplicate_ids")
-    (line,) = write_repros(report, settings, tmp_path)
-    text = (tmp_path / line.split()[0]).read_text()
-    assert "knowledge_conformance" not in text
-    assert len(text.splitlines()) < 50
+    """It goes to whoever mends the provider; and it reads as if it had been written for that."""
+    path = written(*reported("duplicate_ids"), tmp_path)
+    assert path.read_text() == EXPECTED
+
+
+EXPECTED = '''"""KP-506, clause 5.3: Ids are unique within an answer.
+
+Wanted a different id for each result; saw 'handbook' at places 0 and 1.
+"""
+
+import asyncio
+
+from knowledge_fakes.faulty import duplicate_ids
+from knowledge_provider import RetrievalContext, RetrievalRequest
+
+CONTEXT = RetrievalContext(owner_id="conformance-owner")
+
+
+async def retrieve():
+    return await duplicate_ids().retrieve(RetrievalRequest(query="policy"), CONTEXT)
+
+
+def test_kp_506():
+    results = asyncio.run(retrieve())["results"]
+    ids = [" ".join(result["id"].split())[:160] for result in results]
+    assert len(set(ids)) == len(ids), ids
+'''
 
 
 @pytest.mark.parametrize("saw", ['"""\nimport os\n"""', "\\", "\ud800 \u202e", "x" * 1000])
@@ -119,10 +266,11 @@ def test_a_request_is_written_as_it_was(query: str, tmp_path: Path) -> None:
     report, settings = reported("duplicate_ids")
     asked = report.checks[0].model_copy(update={"input": {"request": {"query": query, "top_k": 3}}})
     (line,) = write_repros(report.model_copy(update={"checks": (asked,)}), settings, tmp_path)
-    namespace: dict[str, Any] = {"__name__": "emitted"}
-    exec((tmp_path / line.split()[0]).read_text(encoding="utf-8"), namespace)
-    assert namespace["REQUEST"].query == query
-    assert namespace["REQUEST"].top_k == 3
+    text = (tmp_path / line.split()[0]).read_text(encoding="utf-8")
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    (call,) = (node for node in nodes if getattr(node.func, "id", None) == "RetrievalRequest")
+    fields = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+    assert fields == {"query": query, "top_k": 3}
 
 
 def made(check: CheckResult, target: str = "acme.search:provider") -> Report:
@@ -170,9 +318,9 @@ def test_the_option_writes_what_plain_pytest_runs(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     plain = run(tmp_path, [*command, str(path)])
     assert plain.returncode == 1, plain.stdout
-    assert "assert all(" in plain.stdout
+    assert "AssertionError: nan" in plain.stdout
     whole = run(
-        tmp_path, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(mended(path, "nan_score"))]
+        tmp_path, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(mended(path, target, SOUND))]
     )
     assert whole.returncode == 0, whole.stdout
 

@@ -23,7 +23,6 @@ from knowledge_conformance.target import (
 )
 from knowledge_fakes.handbook import HandbookProvider
 
-
 # How the others of them are opened; a provider is nothing but there, and what makes one is called.
 STEPS = {
     "async_factory": ("call", "await"),
