@@ -23,7 +23,7 @@ from knowledge_provider import PROTOCOL_VERSION
 
 
 class CheckReport(BaseModel):
-    """One check with its outcome and evidence; texts are one line, or null. ``manner`` is for this process alone."""
+    """One check with its outcome and evidence; texts are one line, or null."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
@@ -41,7 +41,7 @@ class CheckReport(BaseModel):
     where: str | None
     input: dict[str, JsonValue] | None
     transcript: tuple[str, ...]
-    # Of no use to who reads a report: it writes the tests that show failures.
+    # For the tests that are written beside a report; of no use to who reads one, so it is not in its JSON.
     manner: Manner | None = Field(default=None, exclude=True)
     fingerprint: str | None
     replay: str | None

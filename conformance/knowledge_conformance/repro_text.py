@@ -28,17 +28,11 @@ _SPOKEN_OF: Final = {
     "described": "describe",
     "health": "health",
 }
-_OWN_NAMES: Final = {
-    *_CONTRACT,
-    *_TEXT,
-    *_MODULES,
-    *_SPOKEN_OF.values(),
-    "main",
-    "parts",
-    "opened",
-    "Mapping",
-    "pytest",
-}
+_OWN_NAMES: Final = frozenset(
+    {*_CONTRACT, *_TEXT, *_MODULES, *_SPOKEN_OF.values(), "CONTEXT", "Mapping", "REQUEST", "answer", "main", "opened"}
+)
+"""Beside those that stand in a body."""
+_MADE_OF: Final = {"RetrievalRequest": "REQUEST", "RetrievalContext": "CONTEXT"}
 _INDENT: Final = "    "
 
 
@@ -63,37 +57,32 @@ def written(name: str, docstring: str, case: Case) -> str:
     module, _, path = case.target.partition(":")
     first, _, rest = path.partition(".")
     # A target may be called anything, also as something else in the test is.
-    known = first if not _has(first, case.body) and first not in _OWN_NAMES else "target"
+    known = first if not _has(first, case.body) and first not in _OWN_NAMES and not _has(first, PARTS) else "target"
     made = f"{known}.{rest}" if rest else known
     code = "\n\n\n".join("\n".join(block) for block in _blocks(name, made, case))
-    code = _given_at_once(code, case)
-    given = "\n".join(_given(code, case))
-    imported = "\n".join(_imports(module, f"{first} as {known}" if known != first else first, f"{given}\n{code}"))
-    head = [f'"""{docstring}\n"""', imported, given]
-    return "\n\n".join(part for part in head if part) + f"\n\n\n{code}\n"
+    imported = _imports(module, f"{first} as {known}" if known != first else first, code)
+    at_once = _given_at_once(code, case)
+    given: list[str] = []
+    if at_once is None and _has("REQUEST", code):
+        given += called("REQUEST = ", "RetrievalRequest", case.request)
+    if _has("CONTEXT", code):
+        given += called("CONTEXT = ", "RetrievalContext", {"owner_id": case.owner})
+    head = [f'"""{docstring}\n"""', "\n".join(imported), "\n".join(given)]
+    return "\n\n".join(part for part in head if part) + f"\n\n\n{at_once or code}\n"
 
 
 def _has(name: str, text: str) -> bool:
     return re.search(rf"\b{name}\b", text) is not None
 
 
-def _given(code: str, case: Case) -> Iterator[str]:
-    if _has("REQUEST", code):
-        yield from called("REQUEST = ", "RetrievalRequest", case.request)
-    if _has("CONTEXT", code):
-        yield from called("CONTEXT = ", "RetrievalContext", {"owner_id": case.owner})
-
-
-def _given_at_once(code: str, case: Case) -> str:
-    """``code`` with the request in the only line that speaks of it, where there is one that has room for it."""
-    (written_out, *more) = called("", "RetrievalRequest", case.request)
-    lines = code.splitlines()
-    speaking = [at for at, line in enumerate(lines) for _ in re.findall(r"\bREQUEST\b", line)]
-    if len(speaking) != 1 or more:
-        return code
-    line = re.sub(r"\bREQUEST\b", lambda _: written_out, lines[speaking[0]])
-    lines[speaking[0]] = line
-    return code if is_long(line) else "\n".join(lines)
+def _given_at_once(code: str, case: Case) -> str | None:
+    """``code`` with the request in the only place that speaks of it; None where its line has no room for it."""
+    (request, *more) = called("", "RetrievalRequest", case.request)
+    before, *after = re.split(r"\bREQUEST\b", code)
+    if more or len(after) != 1:
+        return None
+    line = before.rpartition("\n")[2] + request + after[0].partition("\n")[0]
+    return None if is_long(line) else f"{before}{request}{after[0]}"
 
 
 def _blocks(name: str, made: str, case: Case) -> Iterator[list[str]]:
@@ -227,7 +216,7 @@ def _imports(module: str, name: str, code: str) -> Iterator[str]:
     if _has("pytest", code):
         yield "import pytest"
     found = [(module, [name])]
-    found += [("knowledge_provider", [each for each in _CONTRACT if _has(each, code)])]
+    found += [("knowledge_provider", [each for each in _CONTRACT if _has(_MADE_OF.get(each, each), code)])]
     found += [("knowledge_provider.text", [each for each in _TEXT if _has(each, code)])]
     for each, names in sorted(found):
         if names:

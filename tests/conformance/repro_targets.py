@@ -79,7 +79,7 @@ class Answering:
         return self.answer((await self.made.retrieve(request, context))["results"])
 
     def health(self) -> Any:
-        status = "ready" if isinstance(self.made, Sound) else "fine"
+        status: Any = "ready" if isinstance(self.made, Sound) else "fine"
         return Health.model_construct(status=status, message=None)
 
     async def close(self) -> None:
