@@ -2,11 +2,11 @@
 
 A body is a ``string.Template``. It speaks of one call, which a function of its own makes, and asserts on what came:
 ``$answer``, ``$results`` (as dictionaries), ``$whole`` (with all in it that can be looked into), ``$described`` or
-``$health``. Or it speaks of ``$opened``, a provider that
-it calls several times: ``$asked``, ``$found`` (as ``$results``), ``$close`` and ``$call``, which is not awaited;
-``$picked`` are the results of an ``answer``, and ``$fields`` the description as a dictionary that can be changed.
-``$id`` and ``$content`` are the names that the results have for these, ``$field`` is what is wrong, and ``$place``
-where a ``result`` has it; ``$most`` is the limit that was passed, and ``$names`` were used instead of the contract's.
+``$health``. Or it speaks of ``$opened``, a provider that it calls several times: ``$asked``, ``$close`` and ``$call``,
+which is not awaited; ``$picked`` are the results of an ``answer``, and ``$fields`` the description as a dictionary that
+can be changed. ``$id`` and ``$content`` are the names that the results have for these, ``$field`` is what is wrong, and
+``$place`` where a ``result`` has it; ``$most`` is the limit that was passed, ``$seconds`` the deadline, and ``$names``
+were used instead of the contract's.
 """
 
 from typing import Final
@@ -123,7 +123,8 @@ assert len(closed) == 2
 $close
 results = ["none, since it refuses"]
 with contextlib.suppress(Exception):
-    results = $found
+    answer = $asked
+    results = $picked
 assert results
 """,
     "KP-304": """
@@ -175,8 +176,8 @@ for result in $results:
 """,
     "KP-508": """
 claimed = ($fields.get("capabilities") or {}).get("scores")
-results = $found
-scores = [result.get("score") for result in results]
+answer = $asked
+scores = [dict(result).get("score") for result in $picked]
 assert not claimed or None not in scores, scores
 """,
     "KP-509": """

@@ -57,10 +57,11 @@ def written(name: str, docstring: str, case: Case) -> str:
     module, _, path = case.target.partition(":")
     first, _, rest = path.partition(".")
     # A target may be called anything, also as something else in the test is.
-    known = first if not _has(first, case.body) and first not in _OWN_NAMES and not _has(first, PARTS) else "target"
+    taken = first in _OWN_NAMES or _has(first, f"{case.body}\n{PARTS}")
+    known = "target" if taken else first
     made = f"{known}.{rest}" if rest else known
     code = "\n\n\n".join("\n".join(block) for block in _blocks(name, made, case))
-    imported = _imports(module, f"{first} as {known}" if known != first else first, code)
+    imported = _imports(module, f"{first} as target" if taken else first, code)
     at_once = _given_at_once(code, case)
     given: list[str] = []
     if at_once is None and _has("REQUEST", code):
@@ -117,16 +118,12 @@ def _indented(lines: Iterable[str]) -> list[str]:
 
 
 def _calls(manner: Manner) -> dict[str, str]:
-    asked = f"{_awaiting('retrieve', manner)}{_ASKED}"
-    found = f"({asked})" if manner.mapping and "retrieve" in manner.awaited else asked
-    picked = 'answer["results"]' if manner.mapping else "answer"
     described = "opened.describe()"
     return {
         "opened": "opened",
-        "asked": asked,
+        "asked": f"{_awaiting('retrieve', manner)}{_ASKED}",
         "call": _ASKED if "retrieve" in manner.awaited else "asyncio.to_thread(opened.retrieve, REQUEST, CONTEXT)",
-        "found": _as_dicts(f'{found}["results"]' if manner.mapping else found, manner),
-        "picked": picked,
+        "picked": _picked(manner),
         "close": f"{_awaiting('close', manner)}opened.close()",
         "fields": f"vars({described})" if manner.described == "model" else described,
     }
@@ -136,8 +133,8 @@ def _awaiting(method: Method, manner: Manner) -> str:
     return "await " if method in manner.awaited else ""
 
 
-def _as_dicts(results: str, manner: Manner) -> str:
-    return f"[dict(result) for result in {results}]" if manner.models else results
+def _picked(manner: Manner) -> str:
+    return 'answer["results"]' if manner.mapping else "answer"
 
 
 def _spoken(made: str, case: Case) -> dict[str, str]:
@@ -176,8 +173,7 @@ def _retrieving(case: Case, *, as_results: bool) -> list[str]:
     call = _bounded("retrieve", _ASKED, case)
     if not (as_results and manner.models):
         return [f"return {call}"]
-    picked = 'answer["results"]' if manner.mapping else "answer"
-    return [f"answer = {call}", f"return {_as_dicts(picked, manner)}"]
+    return [f"answer = {call}", f"return [dict(result) for result in {_picked(manner)}]"]
 
 
 def _bounded(method: Method, call: str, case: Case) -> str:
