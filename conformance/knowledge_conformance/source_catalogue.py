@@ -11,6 +11,7 @@ from knowledge_conformance.checks import (
     source_listing,
     source_logs,
     source_owners,
+    source_references,
     source_timing,
 )
 from knowledge_conformance.source_subject import SourceSubject
@@ -21,6 +22,7 @@ CHECKS: Final[tuple[Check, ...]] = in_phases(
     *source_answers.CHECKS,
     *source_asking.CHECKS,
     *source_listing.CHECKS,
+    *source_references.CHECKS,
     *source_timing.CHECKS,
     *source_logs.CHECKS,
     *source_owners.CHECKS,
@@ -34,7 +36,7 @@ SURVEY: Final = SourceSurvey
 """What keeps the ordinary answers that several checks look at."""
 
 NOT_TESTED: Final[Mapping[str, str]] = {
-    "10.2 (sources)": "references are read by the host's own model, before a source sees one",
+    "10.2 (sources)": "what a host stores of a reference is not seen from a source",
     "10.3 (sources)": "a source does not know the registry that it stands in",
     "10.4 (sources)": "what is bound to a task is the host's to keep",
     "10.5 (sources)": "a source is merged by the host, and does not see the others",

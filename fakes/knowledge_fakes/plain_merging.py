@@ -24,6 +24,7 @@ Merge = Callable[..., Awaitable[dict[str, Any]]]
 OWN: Final = "own knowledge"
 """The ``source_type`` of what the host knows itself; no source can be called so."""
 _RECORDS_MAX: Final = 8
+_ID_MAX: Final = 160
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[\x21-\x7e]{1,1000}")
 _DICT: Final[type[dict[Any, Any]]] = dict
 
@@ -118,7 +119,7 @@ class PlainMerging(PlainChildren):
         results = normalize_response([item], query="", limit=1).results
         ids = tuple(dict.fromkeys(ref.id for ref in refs if ref.id is not None))
         said = _text(item, "source_id") or (ids[0] if len(ids) == 1 else "")
-        if not results or not self.is_bound(said, refs):
+        if not results or not self.is_bound(said, refs) or not self.can_be_bound(said):
             return []
         named = next((ref.name for ref in refs if ref.id == said and ref.name), None)
         provenance = {
@@ -134,6 +135,10 @@ class PlainMerging(PlainChildren):
     def is_bound(self, source_id: str, refs: References) -> bool:
         """Clause 10.4."""
         return bool(source_id) and any(ref.id == source_id or ref.mode == "all_accessible" for ref in refs)
+
+    def can_be_bound(self, source_id: str) -> bool:
+        """Clause 10.2: what a reference can have as its id."""
+        return len(source_id) <= _ID_MAX and screening.fault(source_id) is None
 
     def type_of(self, name: str, item: Any) -> str:  # noqa: ARG002 - for who believes the item
         """Clause 10.6: the registered name, and never the record's own word."""

@@ -126,6 +126,16 @@ def test_the_log_and_the_summary_hold_ids_and_numbers_alone(caplog: pytest.LogCa
     assert "zq-" not in said
 
 
+@pytest.mark.parametrize("said", [f"{'x' * 160}-of-another", SECRET_URL])
+def test_a_source_that_no_reference_could_name_is_not_shown(said: str) -> None:
+    """Clause 10.2: its id is not cut to one that is bound, and is no link."""
+    found = [{"id": "1", "content": "one", "source_id": said}, {"id": "2", "content": "two", "source_id": "kb-1"}]
+    everything = ExternalKnowledgeRef(provider="a", mode="all_accessible")
+    for refs in ([reference("a", "x" * 160), reference("a")], [everything]):
+        records = merge(ScriptedSource("a", [found]), refs=refs).records
+        assert [(record.id, record.source_id) for record in records] == [("a:2", "kb-1")]
+
+
 def test_every_record_says_where_it_is_from() -> None:
     """Clause 10.6, for built-in ones too."""
     uri = "wiki:page/7"

@@ -1,4 +1,4 @@
-"""Clauses 10.5 and 10.6: the records of a merged answer, their order and where they are from. Knows no failure."""
+"""Clauses 10.2, 10.5 and 10.6: a merged answer's records, their order and where they are from. Knows no failure."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -10,7 +10,8 @@ from knowledge_conformance.merging_subject import Merged, MergingSubject
 from knowledge_conformance.plain import copied
 from knowledge_conformance.render import show
 from knowledge_fakes.sources import HOSTILE_SOURCES, SECRET_URL
-from knowledge_provider.sources import screening
+from knowledge_provider.errors import KnowledgeReferenceInvalidError
+from knowledge_provider.sources import ExternalKnowledgeRef, read_reference, screening
 from knowledge_provider.text import is_blank
 
 _OWN: Final = ("own-2", "own-1", "own-3")
@@ -25,6 +26,7 @@ _MADE: Final = (
 _FLOOD: Final = 1000
 _ENOUGH: Final = 64
 _ADDRESS: Final = "https://wiki.example.com/releases"
+_UNFIT_IDS: Final = (_ADDRESS, SECRET_URL, "kb 7\n" * 400)
 
 
 # Clause 10.5
@@ -194,6 +196,31 @@ def _numbered(name: str) -> list[dict[str, Any]]:
     return [{"id": number, "content": text(f"{name} {number}")} for number in ("1", "2")]
 
 
+# Clause 10.2
+@check("KP-1076", clause="10.2", level=Level.MUST)
+async def a_records_source_can_be_bound(subject: MergingSubject) -> None:
+    """Where everything is bound, a record's source_id is what a reference can have as its id: no raw URL, for one.
+
+    A source says then which of its sources a record is from, and a reader binds that one. Provenance is kept with the
+    message, so a record that names none is left out; the others stay.
+    """
+    rows = [passage(f"unfit {at}", source_id=said) for at, said in enumerate(_UNFIT_IDS)]
+    merging = await subject.over([answering("wiki", lambda *_: [*rows, passage("sound", source_id="kb-7")])])
+    merged = await merging.answer([ExternalKnowledgeRef(provider="wiki", mode="all_accessible")])
+    _record(merged, "sound")
+    for record in merged.records:
+        try:
+            read_reference({"provider": "wiki", "id": record.get("source_id")})
+        except KnowledgeReferenceInvalidError as error:
+            raise Violation(
+                wanted="a source_id that a reference can have as its id",
+                saw=str(error).partition(". ")[0],
+                hint="leave out a record whose source_id no reference can have as its id",
+                where=merged.shown,
+            ) from None
+        subject.observe()
+
+
 # Clause 3.4
 @check("KP-1055", clause="3.4", level=Level.MUST)
 async def what_nobody_bound_is_not_shown(subject: MergingSubject) -> None:
@@ -238,6 +265,7 @@ async def no_source_takes_all_the_room(subject: MergingSubject) -> None:
 CHECKS: Final[tuple[Check, ...]] = (
     built_in_comes_first,
     every_record_says_where_it_is_from,
+    a_records_source_can_be_bound,
     no_record_has_a_link_or_a_key,
     records_are_told_apart,
     what_nobody_bound_is_not_shown,

@@ -176,6 +176,15 @@ async def everything_that_is_accessible_is_named(subject: SourceSubject) -> None
     Mode all_accessible names no source, so nobody but the source can say where a record is from. One that does not know
     the mode drops it in validate_refs, or raises knowledge_reference_invalid or knowledge_reference_unknown.
     """
+    exchange = await everything(subject)
+    for at, entry in exchange.entries:
+        _require_source(exchange, at, entry)
+    # That nothing is accessible is an answer, too.
+    subject.observe()
+
+
+async def everything(subject: SourceSubject) -> SourceExchange:
+    """What it answers for all that is accessible; raises ``Inapplicable`` where it does not know the mode."""
     query = (await subject.found())[0].request.query
     refs = (subject.reference(mode="all_accessible"),)
     if subject.member("validate_refs") is not None:
@@ -192,10 +201,7 @@ async def everything_that_is_accessible_is_named(subject: SourceSubject) -> None
             hint="answer from all that the context's owner may see, or refuse the mode by its code",
             where=str(exchange),
         )
-    for at, entry in exchange.entries:
-        _require_source(exchange, at, entry)
-    # That nothing is accessible is an answer, too.
-    subject.observe()
+    return exchange
 
 
 CHECKS: Final[tuple[Check, ...]] = (

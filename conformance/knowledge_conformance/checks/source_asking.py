@@ -7,7 +7,7 @@ from knowledge_conformance.checks.requests import HARD_TEXTS, refuse_unserved
 from knowledge_conformance.exchange import Exchange, as_dict
 from knowledge_conformance.plain import model_fields, plain
 from knowledge_conformance.render import show, show_error
-from knowledge_conformance.source_subject import SourceSubject, show_refs
+from knowledge_conformance.source_subject import References, SourceSubject, show_refs
 from knowledge_provider import error_code
 from knowledge_provider.sources import ExternalKnowledgeRef, target_key
 from knowledge_provider.text import is_a
@@ -38,8 +38,21 @@ async def references_that_stand_are_kept(subject: SourceSubject) -> None:
     subject.observe(len(refs))
 
 
-async def validated(subject: SourceSubject, refs: tuple[ExternalKnowledgeRef, ...]) -> frozenset[str]:
+async def validated(subject: SourceSubject, refs: References) -> frozenset[str]:
     """The target keys of what ``validate_refs`` says that stands; raises ``Violation`` for what nobody asked about."""
+    keys = frozenset(map(target_key, await standing(subject, refs)))
+    others = keys - {target_key(ref) for ref in refs}
+    if others:
+        raise Violation(
+            wanted="references out of those that came",
+            saw=f"{len(others)} that nobody asked about",
+            hint="return the references as they came: a source cannot bind what nobody has bound",
+        )
+    return keys
+
+
+async def standing(subject: SourceSubject, refs: References) -> References:
+    """The references that ``validate_refs`` answers, as they are; raises ``Violation`` for another answer."""
     ending = await subject.validate(refs)
     if ending.error is not None:
         refuse_unserved(ending.error)
@@ -51,15 +64,7 @@ async def validated(subject: SourceSubject, refs: tuple[ExternalKnowledgeRef, ..
             saw=f"raised {show_error(ending.error)}" if ending.error is not None else show(value),
             hint="return [ref for ref in refs if …]; an empty one where none stands",
         )
-    keys = frozenset(target_key(ref) for ref in held if is_a(ref, ExternalKnowledgeRef))
-    others = keys - {target_key(ref) for ref in refs}
-    if others:
-        raise Violation(
-            wanted="references out of those that came",
-            saw=f"{len(others)} that nobody asked about",
-            hint="return the references as they came: a source cannot bind what nobody has bound",
-        )
-    return keys
+    return tuple(ref for ref in held if is_a(ref, ExternalKnowledgeRef))
 
 
 # Clause 10.1
@@ -149,7 +154,7 @@ async def what_it_is_asked_with_stays(subject: SourceSubject) -> None:
     subject.observe()
 
 
-def _picture(refs: tuple[ExternalKnowledgeRef, ...], context: Any) -> Any:
+def _picture(refs: References, context: Any) -> Any:
     said = {name: value for name, value in model_fields(context).items() if name != "signal"}
     return plain([[as_dict(model_fields(ref)) for ref in refs], said, context.signal.cancelled])
 

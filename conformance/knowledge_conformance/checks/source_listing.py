@@ -4,13 +4,14 @@ from typing import Any, Final
 
 from knowledge_conformance.check import Check, Inconclusive, Level, Violation, check
 from knowledge_conformance.checks.requests import refuse_unserved
-from knowledge_conformance.checks.source_asking import require_answered, validated
 from knowledge_conformance.exchange import as_dict
-from knowledge_conformance.plain import model_fields
+from knowledge_conformance.plain import copied, model_fields
 from knowledge_conformance.render import show, show_error
-from knowledge_conformance.source_subject import SourceSubject, show_ref
+from knowledge_conformance.source_subject import References, SourceSubject, show_ref
+from knowledge_provider.adapting import stable_id
 from knowledge_provider.errors import KnowledgeReferenceInvalidError
-from knowledge_provider.sources import ExternalKnowledgeRef, read_reference, target_key
+from knowledge_provider.sources import ExternalKnowledgeRef, read_reference, screening, target_key
+from knowledge_provider.sources.references import SPELLINGS
 from knowledge_provider.text import is_a
 
 WHOLE_LIMIT: Final = 100
@@ -25,8 +26,8 @@ _SHAPE: Final = "a list or tuple of entries, or {'documents': [...]}"
 async def entries_can_be_bound(subject: SourceSubject) -> None:
     """list_documents answers at most limit entries, each a reference that a task can bind.
 
-    An entry is a mapping with a reference's fields: the id of its source, which may be left out where one is asked for,
-    and a document_id or node_id. What cannot be read as one cannot be selected.
+    An entry is a mapping with a reference's fields, in snake_case or camelCase: the id of its source, which may be left
+    out where one is asked for, and a document_id or node_id. What cannot be read as one cannot be selected.
     """
     subject.listing()
     for limit in (WHOLE_LIMIT, 1):
@@ -47,6 +48,11 @@ async def entries_can_be_bound(subject: SourceSubject) -> None:
 async def listed(subject: SourceSubject, limit: int, offset: int) -> list[ExternalKnowledgeRef]:
     """A page of the references of the settings; raises ``Violation`` for what is none."""
     refs = subject.references()
+    return [_entry(entry, refs, at) for at, entry in enumerate(await page(subject, refs, limit, offset))]
+
+
+async def page(subject: SourceSubject, refs: References, limit: int, offset: int) -> list[Any]:
+    """The entries of a page as they came; raises ``Violation`` where there is no list of them."""
     ending = await subject.list(refs, limit, offset)
     if ending.error is not None:
         refuse_unserved(ending.error)
@@ -58,11 +64,16 @@ async def listed(subject: SourceSubject, limit: int, offset: int) -> list[Extern
     held = (as_dict(ending.value) or {}).get("documents") if is_a(ending.value, dict) else ending.value
     if not (is_a(held, list) or is_a(held, tuple)):
         raise Violation(wanted=_SHAPE, saw=show(ending.value), hint="collect the entries in a list and return that")
-    return [_entry(entry, refs, at) for at, entry in enumerate(held)]
+    return list(held)
 
 
-def _entry(entry: Any, refs: tuple[ExternalKnowledgeRef, ...], at: int) -> ExternalKnowledgeRef:
-    fields = as_dict(model_fields(entry) if is_a(entry, ExternalKnowledgeRef) else entry)
+def entry_fields(entry: Any) -> dict[str, Any] | None:
+    """The fields of an entry that are there, in its own spelling; None for what is neither a reference nor a dict."""
+    return as_dict(model_fields(entry) if is_a(entry, ExternalKnowledgeRef) else entry)
+
+
+def _entry(entry: Any, refs: References, at: int) -> ExternalKnowledgeRef:
+    fields = entry_fields(entry)
     ids = {ref.id for ref in refs if ref.mode == "explicit"}
     restricted = all(ref.mode == "explicit" for ref in refs)
     source_id = (fields or {}).get("id") or (next(iter(ids)) if restricted and len(ids) == 1 else None)
@@ -73,17 +84,23 @@ def _entry(entry: Any, refs: tuple[ExternalKnowledgeRef, ...], at: int) -> Exter
             hint="{'id': ref.id, 'document_id': …, 'target_name': …}",
             where=f"documents[{at}]",
         )
-    known = {name: value for name, value in fields.items() if name in ExternalKnowledgeRef.model_fields}
-    own = {"provider": refs[0].provider, "mode": "explicit", "id": source_id}
+    known = {SPELLINGS[name]: _held(value) for name, value in fields.items() if name in SPELLINGS}
+    own = {"provider": refs[0].provider, "mode": "explicit", "id": _held(source_id)}
     try:
         return read_reference({"target_type": "document", **known, **own})
     except KnowledgeReferenceInvalidError as error:
         raise Violation(
             wanted="an entry that a task can bind",
             saw=str(error).partition(". ")[0],
-            hint="give it a document_id or a node_id, and no URL or credential in any field",
+            hint="give it a document_id or a node_id",
             where=f"documents[{at}]",
         ) from None
+
+
+def _held(value: Any) -> Any:
+    # Whether an entry may hold it is another check's, which names clause 10.2.
+    text = copied(value)
+    return value if text is None or screening.fault(text) is None else stable_id(text)
 
 
 # Clause 10.7
@@ -136,34 +153,8 @@ async def past_the_end_is_empty(subject: SourceSubject) -> None:
     subject.observe()
 
 
-# Clause 10.7
-@check("KP-1020", clause="10.7", level=Level.MUST, needs=("KP-1004", "KP-1017"), calls=3, surveyed=True)
-async def what_is_listed_can_be_asked_for(subject: SourceSubject) -> None:
-    """A document that is listed stands when it is validated, and can be asked for.
-
-    A user selects it and binds it. A source that then says that it knows no such thing has offered what it does not
-    have.
-    """
-    subject.listing()
-    entries = await listed(subject, 1, 0)
-    if not entries:
-        raise Inconclusive("no document is listed", hint="name a reference that has some")
-    if subject.member("validate_refs") is not None and target_key(entries[0]) not in await validated(
-        subject, (entries[0],)
-    ):
-        raise Violation(
-            wanted=f"the listed document {show_ref(entries[0])} to stand",
-            saw="an answer without it",
-            hint="let validate_refs know folders and documents, or list none",
-        )
-    exchange = await subject.attempt((await subject.found())[0].request.query, (entries[0],))
-    require_answered(exchange, hint="answer for a document by its document_id or node_id, within the source of its id")
-    subject.observe()
-
-
 CHECKS: Final[tuple[Check, ...]] = (
     entries_can_be_bound,
     pages_join_to_the_whole,
     past_the_end_is_empty,
-    what_is_listed_can_be_asked_for,
 )

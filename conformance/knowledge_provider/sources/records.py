@@ -171,11 +171,13 @@ def _source_id(fields: dict[Any, Any], result: OutcomeResult, refs: Sequence[Ext
     # Clause 3.4, as for bases: what is bound restricts, and what names no bound source is not shown.
     explicit = {ref.id for ref in refs if ref.mode == "explicit" and ref.id is not None}
     restricted = all(ref.mode == "explicit" for ref in refs)
-    said = short_text(_entry(fields, "source_id"), limits.RESULT_ID_MAX)
+    # Not cut: a part of an id would be another's.
+    said = short_text(_entry(fields, "source_id"), limits.RESULT_ID_MAX + 1)
     if not said and restricted and len(explicit) == 1:
         return next(iter(explicit))
     source_id = said or (result.source.id if result.source and result.source.id else "")
-    if not source_id or screening.fault(source_id):
+    # Clause 10.2: what no reference could hold.
+    if not source_id or len(source_id) > limits.RESULT_ID_MAX or screening.fault(source_id):
         return None
     return source_id if source_id in explicit or not restricted else None
 

@@ -1,4 +1,4 @@
-"""Mistakes with the records of a merged answer; knows clauses 10.5 and 10.6, no way of catching them."""
+"""Mistakes with the records of a merged answer; knows clauses 10.2, 10.5 and 10.6, no way of catching them."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -57,6 +57,14 @@ class NoNames(PlainMerging):
             {field: value for field, value in record.items() if field != "source_name"}
             for record in super().records(name, refs, item)
         ]
+
+
+@fault("KP-1076", fragment="a raw URL")
+class SourceIdsAsTheyCame(PlainMerging):
+    """Where everything is bound, source_id is whatever a record says, such as the address of a space."""
+
+    def can_be_bound(self, source_id: str) -> bool:
+        return bool(source_id)
 
 
 @fault("KP-1053", fragment="source_uri")

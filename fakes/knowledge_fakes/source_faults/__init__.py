@@ -9,7 +9,14 @@ from types import MappingProxyType
 from typing import Final
 
 from knowledge_fakes.making import MakerFault
-from knowledge_fakes.source_faults import _answers, _asking, _identity, _listing, _timing  # noqa: F401 - each declares
+from knowledge_fakes.source_faults import (  # noqa: F401 - each declares its faults
+    _answers,
+    _asking,
+    _identity,
+    _listing,
+    _references,
+    _timing,
+)
 from knowledge_fakes.source_faults._declared import DECLARED
 
 __all__ = ["SOURCE_FAULTS"]

@@ -10,7 +10,7 @@ Entries = list[dict[str, Any]]
 _ALL = 100
 
 
-class _Listing(HandbookSource):
+class Listing(HandbookSource):
     """All that is listed, of which a page is made by a method of its own."""
 
     async def list_documents(self, refs: References, context: RetrievalContext, limit: int, offset: int, /) -> Any:
@@ -21,7 +21,7 @@ class _Listing(HandbookSource):
 
 
 @fault("KP-1017", fragment="a mapping with the fields")
-class EntriesAsTitles(_Listing):
+class EntriesAsTitles(Listing):
     """An entry is the title of a document, which nobody can bind."""
 
     def page(self, entries: Entries, limit: int, offset: int) -> Any:
@@ -29,7 +29,7 @@ class EntriesAsTitles(_Listing):
 
 
 @fault("KP-1017", fragment="a list or tuple of entries")
-class PageObject(_Listing):
+class PageObject(Listing):
     """The page is the back end's own answer, with its entries under another name."""
 
     def page(self, entries: Entries, limit: int, offset: int) -> Any:
@@ -37,7 +37,7 @@ class PageObject(_Listing):
 
 
 @fault("KP-1017", fragment="document_id")
-class EntriesWithoutIds(_Listing):
+class EntriesWithoutIds(Listing):
     """An entry has the name of a document, and no id of it."""
 
     def page(self, entries: Entries, limit: int, offset: int) -> Any:
@@ -45,7 +45,7 @@ class EntriesWithoutIds(_Listing):
 
 
 @fault("KP-1017", fragment="at most limit")
-class LimitIgnored(_Listing):
+class LimitIgnored(Listing):
     """Every page goes to the end of the list."""
 
     def page(self, entries: Entries, limit: int, offset: int) -> Any:
@@ -54,7 +54,7 @@ class LimitIgnored(_Listing):
 
 
 @fault("KP-1018", fragment="of the whole list")
-class OffsetCountsPages(_Listing):
+class OffsetCountsPages(Listing):
     """offset is taken for the number of the page."""
 
     def page(self, entries: Entries, limit: int, offset: int) -> Any:
@@ -62,7 +62,7 @@ class OffsetCountsPages(_Listing):
 
 
 @fault("KP-1018", fragment="of the whole list")
-class PagesOverlap(_Listing):
+class PagesOverlap(Listing):
     """A page begins with the last document of the one before."""
 
     def page(self, entries: Entries, limit: int, offset: int) -> Any:
@@ -71,7 +71,7 @@ class PagesOverlap(_Listing):
 
 
 @fault("KP-1018", fragment="each document once")
-class DocumentsListedTwice(_Listing):
+class DocumentsListedTwice(Listing):
     """A document that two folders have is in the list twice."""
 
     def page(self, entries: Entries, limit: int, offset: int) -> Any:
@@ -79,7 +79,7 @@ class DocumentsListedTwice(_Listing):
 
 
 @fault("KP-1018", fragment="of the whole list")
-class OrderOfTheMoment(_Listing):
+class OrderOfTheMoment(Listing):
     """The list has no order of its own, and stands another way round each time."""
 
     turned = False
@@ -90,7 +90,7 @@ class OrderOfTheMoment(_Listing):
 
 
 @fault("KP-1019", fragment="raised IndexError")
-class PastTheEndRaises(_Listing):
+class PastTheEndRaises(Listing):
     """An offset behind the last document is an error."""
 
     def page(self, entries: Entries, limit: int, offset: int) -> Any:
@@ -100,7 +100,7 @@ class PastTheEndRaises(_Listing):
 
 
 @fault("KP-1019", fragment="no entry from offset")
-class PastTheEndBeginsAgain(_Listing):
+class PastTheEndBeginsAgain(Listing):
     """An offset behind the last document is the first page again."""
 
     def page(self, entries: Entries, limit: int, offset: int) -> Any:
