@@ -1,8 +1,10 @@
 """External sources of a task (clause 10), in one place to import from; knows names only.
 
-What awaits is in ``retrieving``, ``listing`` and ``bridging``; the rest are pure functions on values, and two storages.
+What awaits is in ``retrieving``, ``validating``, ``listing`` and ``bridging``; the rest are pure functions on values,
+and two storages.
 """
 
+from knowledge_provider.sources._standing import ReferenceVerdict
 from knowledge_provider.sources.bindings import (
     BindingStorage,
     BindingWarning,
@@ -30,6 +32,7 @@ from knowledge_provider.sources.rendering import (
 )
 from knowledge_provider.sources.retrieving import retrieve_merged
 from knowledge_provider.sources.sqlite_storage import SQLiteStorage
+from knowledge_provider.sources.validating import validate_references
 
 __all__ = [
     "BindingStorage",
@@ -42,6 +45,7 @@ __all__ = [
     "MergedRecords",
     "OpenerRegistry",
     "ProviderSource",
+    "ReferenceVerdict",
     "RenderedReference",
     "RetrievalSource",
     "Row",
@@ -60,4 +64,5 @@ __all__ = [
     "render_source_view",
     "retrieve_merged",
     "target_key",
+    "validate_references",
 ]

@@ -36,8 +36,13 @@ async def of_each(
 
 def by_provider(refs: Iterable[object]) -> list[tuple[str, References]]:
     """The references of each provider, in the order of their coming; raises as ``read_reference``."""
+    return grouped(map(read_reference, refs))
+
+
+def grouped(refs: Iterable[ExternalKnowledgeRef]) -> list[tuple[str, References]]:
+    """The same of what has been read."""
     groups: dict[str, list[ExternalKnowledgeRef]] = {}
-    for ref in map(read_reference, refs):
+    for ref in refs:
         groups.setdefault(ref.provider, []).append(ref)
     return [(name, tuple(held)) for name, held in groups.items()]
 

@@ -102,6 +102,8 @@ class TaskBindings:
     def add(self, task_id: str, *refs: object) -> BoundReferences:
         """Bind references, all of them or none; one that is bound already keeps its place and gets the new names.
 
+        No source is asked whether they stand; ``validate_references`` asks, before.
+
         Raises ``KnowledgeReferenceInvalidError``, which names the field, also for a task's id that is none, and for
         more than 1,000 bindings of a task.
         """

@@ -13,10 +13,10 @@ from typing import Any, Final
 from knowledge_provider import asking, limits
 from knowledge_provider._contexts import read_context
 from knowledge_provider.cancel import read_seconds
-from knowledge_provider.errors import read_or_none
 from knowledge_provider.models import RetrievalContext
 from knowledge_provider.provider_calls import Ending, ProviderCalls
 from knowledge_provider.sources._asking import SOURCE_SECONDS, by_provider, of_each, share
+from knowledge_provider.sources._standing import BINDING_LEVEL, standing
 from knowledge_provider.sources.records import (
     MergedRecords,
     SourceAnswer,
@@ -25,14 +25,11 @@ from knowledge_provider.sources.records import (
     read_built_in,
     read_source,
 )
-from knowledge_provider.sources.references import ExternalKnowledgeRef, target_key
+from knowledge_provider.sources.references import ExternalKnowledgeRef
 from knowledge_provider.sources.registry import References, RegisteredSource, SourceRegistry
 from knowledge_provider.text import is_a
 
 _LOG: Final = logging.getLogger(__name__)
-
-BINDING_LEVEL: Final = "task"
-"""What ``validate_refs`` is told: references are bound to a task, and to no agent or team."""
 
 
 async def retrieve_merged(
@@ -123,24 +120,19 @@ async def ask_source(
     """Ask one source for records of the references that it says stand; raises ``CancelledError`` alone (clause 9.2)."""
     began = time.monotonic()
     checked = await source.validate_refs(refs, BINDING_LEVEL, context, seconds)
-    standing = checked if checked.error or checked.timed_out else _standing(checked.value, refs)
-    if isinstance(standing, Ending):
-        return read_source(source.name, refs, standing, top_k)
+    kept = _standing(checked, refs)
+    if isinstance(kept, Ending):
+        return read_source(source.name, refs, kept, top_k)
     left = max(0.0, seconds - (time.monotonic() - began))
-    return read_source(source.name, standing, await source.retrieve(query, standing, context, left), top_k)
+    return read_source(source.name, kept, await source.retrieve(query, kept, context, left), top_k)
 
 
-def _standing(value: object, refs: References) -> References | Ending:
-    """Those of ``refs`` that a source's ``validate_refs`` named; an ending where it named none or answered nonsense."""
-    # Clause 10.1. By key, and the task's own: a source cannot bind what nobody has bound.
-    said = read_or_none(lambda: _keys(value))
-    standing = tuple(ref for ref in refs if target_key(ref) in said) if is_a(said, frozenset) else ()
-    return standing or Ending(error=LookupError("none of the references stands"))
-
-
-def _keys(value: Any) -> frozenset[str]:
-    listed = tuple(value) if is_a(value, list) or is_a(value, tuple) else ()
-    return frozenset(target_key(ref) for ref in listed if is_a(ref, ExternalKnowledgeRef))
+def _standing(checked: Ending, refs: References) -> References | Ending:
+    """Those of ``refs`` that a source lets stand; an ending where it failed, named none or answered nonsense."""
+    # Clause 10.1.
+    if checked.error or checked.timed_out:
+        return checked
+    return standing(checked.value, refs) or Ending(error=LookupError("none of the references stands"))
 
 
 async def _built_in(found: Any, question: _Question, seconds: float) -> SourceAnswer:

@@ -37,9 +37,10 @@ def app_over(
     *,
     registry: SourceRegistry | None = None,
     authorize: Authorize = by_header,
+    timeout: float = 5.0,
 ) -> Starlette:
     kept = bindings if isinstance(bindings, TaskBindings) else TaskBindings(bindings or MemoryStorage())
-    return external_sources_app(kept, registry=registry or mixed_registry(), authorize=authorize)
+    return external_sources_app(kept, registry=registry or mixed_registry(), authorize=authorize, timeout=timeout)
 
 
 def ask(app: ASGIApp, method: str, path: str, **options: Any) -> httpx.Response:

@@ -4,7 +4,7 @@ A body is ``{"detail": [{"type", "loc", "msg"}]}``, as FastAPI's own for 422, fo
 package's: what was raised elsewhere is never repeated, since it may hold anything.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from knowledge_provider.errors import (
     KnowledgeReferenceUnknownError,
     KnowledgeUnavailableError,
 )
+from knowledge_provider.sources._standing import ReferenceVerdict
 
 Location = tuple[str | int, ...]
 """Where a field is: ``path``, ``query``, ``header`` or ``body``, and the names and places that lead to it."""
@@ -82,6 +83,54 @@ def of_reference(error: KnowledgeReferenceInvalidError, location: Location) -> R
     """For a reference that is none; ``location`` is where it was sent."""
     inner = () if error.field in (None, "reference") else (error.field or "",)
     return RefusedError(422, error.code, str(error), (*location, *inner))
+
+
+def of_verdicts(verdicts: Sequence[ReferenceVerdict]) -> RefusedError | None:
+    """For references of a request, in its order: 422 where a source refuses some, 503 where one cannot say, or None.
+
+    A refusal stands first: what only the client can mend is said before what may pass.
+    """
+    refused = [
+        RefusedError(422, KnowledgeReferenceUnknownError.code, _unknown(each.ref.provider), ("body", "refs", at))
+        for at, each in enumerate(verdicts)
+        if each.status == "refused"
+    ]
+    failed = [
+        RefusedError(503, KnowledgeUnavailableError.code, _unsaid(each), ("body", "refs", at), _again(each))
+        for at, each in enumerate(verdicts)
+        if each.status == "failed"
+    ]
+    return _together(refused or failed)
+
+
+def _unknown(provider: str) -> str:
+    return (
+        f"ref: wanted one that its source lets stand, and {provider} refuses it, by itself or with the others that "
+        "came. Nothing would ever be found there. Nothing was stored. Send one that it lists."
+    )
+
+
+def _unsaid(verdict: ReferenceVerdict) -> str:
+    why = "gave no answer in time" if verdict.reason == "timeout" else "could not say"
+    return (
+        f"ref: wanted one that its source lets stand, and {verdict.ref.provider} {why}. Nothing is known of it. "
+        f"Nothing was stored. {_LATER}"
+    )
+
+
+def _again(verdict: ReferenceVerdict) -> Mapping[str, str]:
+    # A refused credential or a nonsense answer is not mended by waiting.
+    return {"Retry-After": "1"} if verdict.reason in ("timeout", "error") else {}
+
+
+def _together(refusals: Sequence[RefusedError]) -> RefusedError | None:
+    """The first, with what all of them say."""
+    if not refusals:
+        return None
+    said = [part for each in refusals for part in each.body["detail"]]
+    first = refusals[0]
+    first.body = {"detail": said}
+    return first
 
 
 def of_unbound(error: KnowledgeReferenceUnknownError) -> RefusedError:

@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from knowledge_provider.cancel import read_seconds
 from knowledge_provider.errors import (
     KnowledgeReferenceInvalidError,
     KnowledgeReferenceUnknownError,
@@ -26,11 +27,13 @@ from knowledge_provider.errors import (
 )
 from knowledge_provider.models import RetrievalContext
 from knowledge_provider.provider_calls import is_async
+from knowledge_provider.sources._asking import SOURCE_SECONDS
 from knowledge_provider.sources.bindings import BoundReferences, TaskBindings
 from knowledge_provider.sources.listing import list_documents
 from knowledge_provider.sources.registry import References, SourceRegistry
 from knowledge_provider.sources.server import _answering, _reading, _refusals, openapi
 from knowledge_provider.sources.server._refusals import RefusedError
+from knowledge_provider.sources.validating import validate_references
 from knowledge_provider.text import class_name, is_a, is_blank
 
 _LOG: Final = logging.getLogger(__name__)
@@ -44,7 +47,13 @@ _Handler = Callable[[Request], Awaitable[Response]]
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
-def external_sources_app(bindings: TaskBindings, *, registry: SourceRegistry, authorize: Authorize) -> Starlette:
+def external_sources_app(
+    bindings: TaskBindings,
+    *,
+    registry: SourceRegistry,
+    authorize: Authorize,
+    timeout: float = SOURCE_SECONDS,
+) -> Starlette:
     """The API as an app, to serve or to mount at ``/`` after the routes of another app.
 
     Its paths begin with ``/api/tasks/{task_id}/external-knowledge-refs``; its OpenAPI document is at ``/openapi.json``.
@@ -53,21 +62,23 @@ def external_sources_app(bindings: TaskBindings, *, registry: SourceRegistry, au
 
     Args:
         bindings: What the tasks have bound; called in threads.
-        registry: The sources whose documents can be listed.
+        registry: The sources that are asked whether references stand before these are bound, and for documents.
         authorize: Who may read (GET) and change (POST) a task; ``async`` or not, and then called in a thread. It
             raises ``HTTPException`` with 403 or 404, or ``PermissionError``, for a user who may not, and gives None
             where the user is not known (clause 10.9). Of what it raises, the status is answered, and the headers
             ``WWW-Authenticate`` and ``Retry-After``.
+        timeout: Seconds for each source in one request.
 
     Raises:
-        TypeError: ``authorize`` is no function.
+        TypeError: ``authorize`` is no function, or ``timeout`` no number.
+        ValueError: ``timeout`` is not above 0.
     """
     if not callable(authorize):
         raise TypeError(
             f"Wanted a function as authorize, and {class_name(authorize)} came: without one, everybody could read and "
             "change the sources of every task. Pass one that takes the request and the task's id, and gives the user's."
         )
-    api = _Api(bindings, registry, authorize)
+    api = _Api(bindings, registry, authorize, read_seconds(timeout))
     app = Starlette(
         routes=[
             Route(openapi.BOUND, _Resource({"GET": api.bound, "POST": api.add})),
@@ -85,10 +96,11 @@ def external_sources_app(bindings: TaskBindings, *, registry: SourceRegistry, au
 class _Api:
     """What each method does: who asks, what is asked, and then the answer, in this order."""
 
-    def __init__(self, bindings: TaskBindings, registry: SourceRegistry, authorize: Authorize) -> None:
+    def __init__(self, bindings: TaskBindings, registry: SourceRegistry, authorize: Authorize, seconds: float) -> None:
         self._bindings = bindings
         self._registry = registry
         self._authorize = authorize
+        self._seconds = seconds
 
     async def bound(self, request: Request) -> Response:
         who = await self._admit(request)
@@ -97,6 +109,10 @@ class _Api:
     async def add(self, request: Request) -> Response:
         who = await self._admit(request)
         refs = await _sent(request, _reading.read_additions)
+        # Clause 10.1.
+        verdicts = await validate_references(refs, context=who, registry=self._registry, timeout=self._seconds)
+        if refused := _refusals.of_verdicts(verdicts):
+            raise refused
         return self._answer(await _stored(self._bindings.add, who, *refs))
 
     async def remove(self, request: Request) -> Response:
@@ -116,7 +132,9 @@ class _Api:
         return await self._list(refs, who, window)
 
     async def _list(self, refs: References, who: RetrievalContext, window: _reading.Window) -> Response:
-        listing = await list_documents(refs, context=who, registry=self._registry, **window._asdict())
+        listing = await list_documents(
+            refs, context=who, registry=self._registry, timeout=self._seconds, **window._asdict()
+        )
         return _json(_answering.listing_answer(listing))
 
     def _answer(self, bound: BoundReferences) -> Response:

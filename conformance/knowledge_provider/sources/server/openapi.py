@@ -26,9 +26,9 @@ _PROBLEMS: Final[Mapping[int, str]] = {
     409: "The reference is not bound, but its whole source is, or parts of it.",
     413: "The body is too large.",
     415: "The body is not JSON.",
-    422: "A field cannot be read; `loc` names it.",
+    422: "A field cannot be read, or its source does not let a reference stand; `loc` names it.",
     500: "The request could not be done.",
-    503: "The bindings cannot be reached.",
+    503: "The bindings cannot be reached, or a source cannot say whether its references stand.",
 }
 _WITHOUT_BODY: Final = (401, 403, 404, 422, 500, 503)
 _WITH_BODY: Final = (401, 403, 404, 413, 415, 422, 500, 503)
@@ -49,7 +49,11 @@ def openapi_document(root: str = "") -> dict[str, Any]:
                 "parameters": _task(),
                 "get": _operation("listBoundRefs", "What the task has bound.", "BoundRefs", _WITHOUT_BODY),
                 "post": _operation(
-                    "addRefs", "Bind references, all of them or none.", "BoundRefs", _WITH_BODY, "AddRefs"
+                    "addRefs",
+                    "Bind references that their sources let stand, all or none.",
+                    "BoundRefs",
+                    _WITH_BODY,
+                    "AddRefs",
                 ),
             },
             REMOVAL: {
