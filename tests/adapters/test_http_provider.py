@@ -91,7 +91,10 @@ def test_results_are_the_services_in_its_order(shape: Any) -> None:
 @pytest.mark.parametrize("way", SOUND)
 def test_an_answer_that_is_sound_is_read_however_it_comes(way: str) -> None:
     """Field cases 33 and 37: a byte order mark, gzip, characters cut between chunks, a charset that is not so."""
-    assert ids(ask(over(KnowledgeService(way)))) == [result["id"] for result in found()]
+    for query in ("release policy", "差旅报销"):
+        came = [(result.id, result.content) for result in ask(over(KnowledgeService(way)), query)]
+        assert came == [(each["id"], each["content"]) for each in found(query)]
+    assert not came[0][1].isascii()
 
 
 @pytest.mark.parametrize("way", ["gzip", "letter_by_letter"])

@@ -172,7 +172,7 @@ def test_broken_characters_become_text(name: str) -> None:
     ],
 )
 def test_a_text_is_the_passages_own_and_nothing_else(text: str, name: str) -> None:
-    """Field cases 11, 37 and 39: nothing is added to it, read out of it, or done about it."""
+    """Field cases 11 and 39: nothing is added to it, read out of it, or done about it."""
     [came] = results_of(name, Record(text, "a", place="/srv/hr/private.txt", metadata={"api": "x"}))
     assert came.content == text
     assert came.source is None or came.source.uri is None

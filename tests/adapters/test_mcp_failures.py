@@ -1,6 +1,7 @@
 """How ``MCPProvider`` fails: by which code, what it never says, and how it comes back."""
 
 import asyncio
+import json
 import logging
 import socket
 import sys
@@ -18,6 +19,7 @@ from knowledge_fakes.vendors.mcp_service import CALL_FAULTS, HTTP_FAULTS, RESULT
 from knowledge_fakes.vendors.serving import serving
 from knowledge_provider import errors
 
+WORDS = "the server's own words"
 CODES = {
     # In a result
     "is_error": "knowledge_provider_failed",
@@ -86,8 +88,28 @@ def check(way: str, error: errors.KnowledgeError) -> None:
 
 @pytest.mark.parametrize("way", [*RESULT_FAULTS, *(way for way in CALL_FAULTS if way != "dies")])
 def test_every_way_of_the_tool_to_fail_has_its_code(way: str) -> None:
-    """Field cases 23 and 25, clauses 5.10, 6.4 and 7.6: no results, and no words of the server's."""
+    """Field case 25, clauses 5.10, 6.4 and 7.6: no results, and no words of the server's."""
     check(way, failed(over(ToolService(WITH_SCHEMA.get(way, "text"), way), timeout=5 if way != "silent" else 0.1)))
+
+
+class Structured(ToolService):
+    """Answers a call with a result in structured form alone, as a server does that the SDK did not write."""
+
+    def posted(self, headers: Any, body: bytes) -> Any:
+        message = json.loads(body)
+        if message["method"] != "tools/call":
+            return None
+        result = {"structuredContent": {"results": [{"id": "1", "content": WORDS}]}}
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return HTTP_FAULTS["no_json"]._replace(headers={"content-type": "application/json"}, body=json.dumps(answer))
+
+
+def test_a_result_without_content_is_no_message_of_mcp() -> None:
+    """Field case 23 (modelcontextprotocol/python-sdk#1796): the SDK's model refuses it; one failure, and no crash."""
+    with serving(Structured("text").app()) as url:
+        error = failed(over(f"{url}/mcp"))
+    assert error.code == "knowledge_invalid_response"
+    assert WORDS not in said(error)
 
 
 @pytest.mark.parametrize("way", HTTP_FAULTS)

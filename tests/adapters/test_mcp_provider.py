@@ -12,7 +12,14 @@ from typing import Any
 import mcp_subjects as subjects
 import pytest
 from mcp.server import MCPServer
-from mcp.types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents
+from mcp.types import (
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
 from mcp_subjects import BASES, NAMES, SECRET, ask, ids, over
 from pydantic import BaseModel, ValidationError
 
@@ -154,6 +161,21 @@ def test_documents_are_results_with_their_places() -> None:
     assert len({*ids(results)}) == len(results)
 
 
+def test_a_link_and_an_image_beside_a_document_cost_it_nothing() -> None:
+    """Field case 27: the document's text is the one result, at its own place, which is no address for a browser."""
+    blocks = [
+        TextContent(text="downloaded OK"),
+        EmbeddedResource(resource=TextResourceContents(uri="kb://doc/7", mime_type="text/plain", text="real body")),
+        ResourceLink(uri="https://docs.example.com/7", name="Doc 7"),
+        ImageContent(data="AA==", mime_type="image/png"),
+    ]
+    answer = CallToolResult(content=blocks)
+    [result] = ask(over(toolbox(answer, returns=CallToolResult), arguments={"query": "query"}))
+    assert result.content == "real body"
+    assert result.source is not None
+    assert (result.source.uri, result.source.locator) == (None, "kb://doc/7")
+
+
 def test_texts_are_passages_where_the_user_says_so() -> None:
     """With ids made from them, the same each time."""
     results = ask(subjects.passages())
@@ -197,6 +219,13 @@ MODELS = [Passage(**record) for record in RECORDS]
 def test_what_the_sdks_own_server_makes_of_a_return_value_is_read(answer: Any, options: dict[str, Any]) -> None:
     """So that the scripted shapes are not only ours."""
     results = ask(over(toolbox(answer, **options), arguments={"query": "query"}))
+    assert [(result.id, result.content) for result in results] == [("a", "first"), ("b", "second")]
+
+
+def test_an_answer_in_structured_form_alone_is_read() -> None:
+    """Field case 23: where the list of blocks is empty, as the SDK makes it of a result that has one."""
+    answer = CallToolResult(content=[], structured_content={"results": RECORDS})
+    results = ask(over(toolbox(answer, returns=CallToolResult), arguments={"query": "query"}))
     assert [(result.id, result.content) for result in results] == [("a", "first"), ("b", "second")]
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from knowledge_conformance import catalogue
 from knowledge_conformance.checks import hosts
-from knowledge_conformance.kinds import COMPOSITE
+from knowledge_conformance.kinds import ACCESS, COMPOSITE
+from knowledge_fakes.access_faults import ACCESS_FAULTS
 from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
 from knowledge_fakes.faults import FAULTS
 from knowledge_fakes.host_faults import HOST_FAULTS
@@ -44,6 +45,7 @@ FAULTS_OF: Final[Mapping[str, tuple[Mapping[str, Any], frozenset[str]]]] = Mappi
         "provider": (FAULTS, frozenset(check.id for check in catalogue.CHECKS)),
         "host": (HOST_FAULTS, frozenset(check.id for check in hosts.CHECKS)),
         "composite": (COMPOSITE_FAULTS, frozenset(check.id for check in COMPOSITE.checks)),
+        "access": (ACCESS_FAULTS, frozenset(check.id for check in ACCESS.checks)),
     }
 )
 NAMED: Final = re.compile(r"field[ _]cases?[ _]((?:\d+(?:, | and )?)+)", re.IGNORECASE)
@@ -102,8 +104,8 @@ def parameters_of(test: FunctionType) -> Iterator[Sized]:
 
 def rows() -> Iterator[str]:
     """The page's table: a row for each case that a check can see from outside."""
-    yield "| what was reported | checks of a provider | of a host | of a composite |"
-    yield "| --- | --- | --- | --- |"
+    yield "| what was reported | checks of a provider | of a host | of a composite | of an access rule |"
+    yield "| --- | --- | --- | --- | --- |"
     for case in CASES:
         # Those about kits are no provider's.
         if case.faults and case.area != "kit":

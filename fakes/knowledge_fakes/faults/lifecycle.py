@@ -120,6 +120,23 @@ def closed_finds_nothing(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve, close=close)
 
 
+@fault("KP-205", fragment="in a different task than it was entered in")
+def session_of_its_first_task(sound: Any) -> Any:
+    """Only the task that made the first search may close its session, as a task group has it, and another does."""
+    opened: list[asyncio.Task[Any] | None] = []
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        opened.append(asyncio.current_task())
+        return await ask(sound, request, context)
+
+    async def close() -> None:
+        if opened and asyncio.current_task() is not opened[0]:
+            raise RuntimeError("Attempted to exit cancel scope in a different task than it was entered in")
+        await _closed(sound)
+
+    return Changed(sound, retrieve=retrieve, close=close)
+
+
 async def _closed(sound: Any) -> None:
     if hasattr(sound, "close"):
         await settled(sound.close())

@@ -102,6 +102,28 @@ class ScoreAlways(PlainHost):
         )
 
 
+@host_fault("KP-814", fragment="score")
+class ScoresMadeToFit(PlainHost):
+    """Scores are brought between 0 and 1, and those of many vendors are not there."""
+
+    def outcome(self, answer: Any, query: str, limit: int, context: RetrievalContext) -> Any:
+        made = super().outcome(answer, query, limit, context)
+        scores = (None if result.score is None else min(1.0, max(0.0, result.score)) for result in made.results)
+        return with_results(
+            made,
+            *(result.model_copy(update={"score": score}) for result, score in zip(made.results, scores, strict=True)),
+        )
+
+
+@host_fault("KP-814", fragment="].content")
+class MetadataBeforeTheContent(PlainHost):
+    """What is known of a passage is written before its text, paths and internal names too, and the model reads it."""
+
+    def outcome(self, answer: Any, query: str, limit: int, context: RetrievalContext) -> Any:
+        made = super().outcome(answer, query, limit, context)
+        return with_results(made, *(_with_content(result, _prefix(result)) for result in made.results))
+
+
 @host_fault("KP-841", fragment="outcome.sources")
 class ReportsDropped(PlainHost):
     """What the provider reports of the sources behind it is dropped, and one that failed is not seen."""
@@ -120,6 +142,11 @@ class AlwaysOk(PlainHost):
 
 def _with_content(result: OutcomeResult, change: Any) -> OutcomeResult:
     return result.model_copy(update={"content": change(result.content)})
+
+
+def _prefix(result: OutcomeResult) -> Any:
+    known = "".join(f"{name}: {value}\n" for name, value in result.metadata.items())
+    return lambda text: f"{known}{text}"
 
 
 def _without_format(text: str) -> str:
