@@ -10,6 +10,7 @@ from itertools import chain, islice, zip_longest
 from typing import Any, Final
 
 from knowledge_provider import limits
+from knowledge_provider._foreign import head, is_listed, listed
 from knowledge_provider.adapting import stable_id
 from knowledge_provider.errors import (
     KnowledgeAllSourcesFailedError,
@@ -26,10 +27,6 @@ from knowledge_provider.normalize import normalize_response
 from knowledge_provider.outcome import Outcome, OutcomeResult, SourceReport
 from knowledge_provider.provider_calls import Ending
 from knowledge_provider.text import finite_number, is_a, short_text
-
-_DICT: Final[type[dict[object, object]]] = dict
-_LIST: Final[type[list[object]]] = list
-_TUPLE: Final[type[tuple[object, ...]]] = tuple
 
 # Clause 9.3. A child that refuses the filters or the bases of a request has not failed: they are not its own.
 _REFUSALS: Final = frozenset({"knowledge_base_unknown", "knowledge_filters_unsupported"})
@@ -237,9 +234,8 @@ def _result(child: str, own_id: str, result: OutcomeResult) -> Result:
 
 def _is_empty(response: object) -> bool:
     """Whether it is a response by rule N1 that has no candidate."""
-    fields = read_or_none(lambda: vars(response)) if is_a(response, Outcome) else response
-    listed = read_or_none(lambda: _DICT.get(fields, "results")) if is_a(fields, _DICT) else fields
-    return (is_a(listed, _LIST) and not _LIST.__len__(listed)) or (is_a(listed, _TUPLE) and not _TUPLE.__len__(listed))
+    found = listed(response, "results", Outcome)
+    return is_listed(found) and not head(found, 1)
 
 
 def _together(causes: Sequence[BaseException]) -> BaseException | None:

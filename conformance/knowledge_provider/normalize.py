@@ -9,23 +9,15 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from pydantic import BaseModel
-
 from knowledge_provider import limits
+from knowledge_provider._foreign import Fields, entry, fields_of, head, listed
 from knowledge_provider.citations import CitationLedger
 from knowledge_provider.models import MetadataValue, RetrievalResult, Source
 from knowledge_provider.outcome import Citation, Outcome, OutcomeResult, SourceReport
 from knowledge_provider.text import class_name, content_text, finite_number, is_a, short_text
 from knowledge_provider.uris import public_uri, read_hosts
 
-_Fields = dict[object, object]
-_NO_FIELDS: Final[_Fields] = {}
-_DICT: Final[type[_Fields]] = dict
-_LIST: Final[type[list[object]]] = list
-_TUPLE: Final[type[tuple[object, ...]]] = tuple
-
-# A model's fields, also where a subclass has put something else in the way.
-_MODEL_FIELDS: Final = BaseModel.__dict__["__dict__"]
+_DICT: Final[type[Fields]] = dict
 
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
@@ -87,9 +79,9 @@ def normalize_response(
 def _passages(response: object, limit: int, max_content_chars: int, allow_hosts: tuple[str, ...]) -> list[_Passage]:
     kept: dict[str, _Passage] = {}
     # Rule N2.
-    for candidate in _head(_results_of(response), limit * limits.CANDIDATES_PER_RESULT):
+    for candidate in head(listed(response, "results", Outcome), limit * limits.CANDIDATES_PER_RESULT):
         # Rule N3: what is neither a dict nor a model has no fields, so no id.
-        passage = _passage(_fields(candidate, RetrievalResult), len(kept) + 1, max_content_chars, allow_hosts)
+        passage = _passage(fields_of(candidate, RetrievalResult), len(kept) + 1, max_content_chars, allow_hosts)
         # Rule N7.
         if passage.id and passage.content:
             kept.setdefault(passage.id, passage)
@@ -98,23 +90,16 @@ def _passages(response: object, limit: int, max_content_chars: int, allow_hosts:
     return list(kept.values())
 
 
-def _results_of(response: object) -> object:
-    # Rule N1.
-    return (
-        response if is_a(response, _LIST) or is_a(response, _TUPLE) else _entry(_fields(response, Outcome), "results")
-    )
-
-
-def _passage(item: _Fields, place: int, max_content_chars: int, allow_hosts: tuple[str, ...]) -> _Passage:
+def _passage(item: Fields, place: int, max_content_chars: int, allow_hosts: tuple[str, ...]) -> _Passage:
     # Rule N4, with each field by its own rule.
-    inner = _fields(_entry(item, "source"), Source)
+    inner = fields_of(entry(item, "source"), Source)
     source = _source(item, inner, allow_hosts)
     return _Passage(
         id=_id(_first((item, "id"), (item, "chunkId"), (item, "chunk_id")), source.id, place),
         content=content_text(_first((item, "content"), (item, "text")), max_content_chars),
-        score=_score(_entry(item, "score")),
+        score=_score(entry(item, "score")),
         source=source,
-        metadata=_metadata(_entry(item, "metadata")),
+        metadata=_metadata(entry(item, "metadata")),
         provider=short_text(_first((item, "provider"), (inner, "provider")), limits.PROVIDER_NAME_MAX),
     )
 
@@ -126,7 +111,7 @@ def _id(value: object, source_id: str | None, place: int) -> str:
     return f"{source_id}:{place}" if source_id and not written else written
 
 
-def _source(item: _Fields, inner: _Fields, allow_hosts: tuple[str, ...]) -> Source:
+def _source(item: Fields, inner: Fields, allow_hosts: tuple[str, ...]) -> Source:
     # Rules N4, N5 and N10.
     mime_type = _first((inner, "mimeType"), (inner, "mime_type"), (item, "mimeType"))
     return Source(
@@ -134,7 +119,7 @@ def _source(item: _Fields, inner: _Fields, allow_hosts: tuple[str, ...]) -> Sour
         title=_optional(_first((inner, "title"), (item, "title")), limits.SOURCE_TITLE_MAX),
         uri=public_uri(_first((inner, "uri"), (inner, "url"), (item, "url")), allow_hosts=allow_hosts),
         mime_type=_optional(mime_type, limits.SOURCE_MIME_TYPE_MAX),
-        locator=_optional(_entry(inner, "locator"), limits.SOURCE_LOCATOR_MAX),
+        locator=_optional(entry(inner, "locator"), limits.SOURCE_LOCATOR_MAX),
     )
 
 
@@ -150,9 +135,9 @@ def _score(value: object) -> float | None:
 def _metadata(value: object) -> dict[str, MetadataValue]:
     # Rule N11.
     kept: dict[str, MetadataValue] = {}
-    for key, entry in _head_entries(value, limits.METADATA_ENTRIES_MAX):
+    for key, held in _head_entries(value, limits.METADATA_ENTRIES_MAX):
         name = short_text(key, limits.METADATA_KEY_MAX) if type(key) is str or is_a(key, str) else ""
-        plain = short_text(entry, limits.METADATA_TEXT_MAX) if type(entry) is str else _metadata_value(entry)
+        plain = short_text(held, limits.METADATA_TEXT_MAX) if type(held) is str else _metadata_value(held)
         if name and plain is not None:
             kept[name] = plain
     return kept
@@ -187,53 +172,30 @@ def _result(passage: _Passage, citation: Citation | None) -> OutcomeResult:
 
 def _reports(response: object) -> tuple[SourceReport, ...]:
     # Rule N13, clause 5.11.
-    reported = _entry(_fields(response, Outcome), "sources")
-    read = (_report(entry) for entry in _head(reported, limits.SOURCE_REPORTS_MAX))
+    reported = entry(fields_of(response, Outcome), "sources")
+    read = (_report(each) for each in head(reported, limits.SOURCE_REPORTS_MAX))
     return tuple(report for report in read if report)
 
 
-def _report(entry: object) -> SourceReport | None:
-    fields = _fields(entry, SourceReport)
+def _report(reported: object) -> SourceReport | None:
+    fields = fields_of(reported, SourceReport)
     key, status, reason = (
-        _optional(_entry(fields, name), limits.PROVIDER_NAME_MAX) for name in ("key", "status", "reason")
+        _optional(entry(fields, name), limits.PROVIDER_NAME_MAX) for name in ("key", "status", "reason")
     )
     if not key or not status:
         return None
-    count = finite_number(_entry(fields, "count"))
+    count = finite_number(entry(fields, "count"))
     return SourceReport(key=key, status=status, reason=reason, count=count if is_a(count, int) and count >= 0 else None)
-
-
-def _head(values: object, count: int) -> Sequence[object]:
-    # A slice, not an iterator: it is taken at once, whatever the container's class or another thread does.
-    if is_a(values, _LIST):
-        return _LIST.__getitem__(values, slice(count))
-    return _TUPLE.__getitem__(values, slice(count)) if is_a(values, _TUPLE) else ()
 
 
 def _head_entries(value: object, count: int) -> Sequence[tuple[object, object]]:
     return list(islice(_DICT.items(value), count)) if is_a(value, _DICT) else ()
 
 
-def _fields(value: object, model: type[BaseModel]) -> _Fields:
-    fields: _Fields = _MODEL_FIELDS.__get__(value) if is_a(value, model) else _NO_FIELDS
-    return value if is_a(value, _DICT) else fields
-
-
-def _entry(fields: _Fields, name: str) -> object:
-    # A foreign key with the same hash is asked whether it equals the name, and may raise anything. A real Ctrl-C is the
-    # user's and goes through.
-    try:
-        return _DICT.get(fields, name)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return None
-
-
-def _first(*places: tuple[_Fields, str]) -> object:
+def _first(*places: tuple[Fields, str]) -> object:
     # Rule N4: null falls through, an empty string does not.
     for fields, name in places:
-        if (value := _entry(fields, name)) is not None:
+        if (value := entry(fields, name)) is not None:
             return value
     return None
 

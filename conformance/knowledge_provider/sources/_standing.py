@@ -5,23 +5,23 @@ what nobody has bound.
 """
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from knowledge_provider import merging
+from knowledge_provider import limits, merging
+from knowledge_provider._foreign import head, is_listed
 from knowledge_provider.errors import (
     KnowledgeBaseUnknownError,
     KnowledgeInvalidResponseError,
     KnowledgeReferenceInvalidError,
     KnowledgeReferenceUnknownError,
     error_code,
-    read_or_none,
 )
 from knowledge_provider.provider_calls import Ending
+from knowledge_provider.sources._answered import key_of
 from knowledge_provider.sources.references import ExternalKnowledgeRef, target_key
 from knowledge_provider.sources.registry import References
-from knowledge_provider.text import is_a
 
 BINDING_LEVEL: Final = "task"
 """What ``validate_refs`` is told: references are bound to a task, and to no agent or team."""
@@ -48,14 +48,10 @@ class ReferenceVerdict(BaseModel):
 
 def standing(value: object, refs: References) -> References | None:
     """Those of ``refs`` that an answer of ``validate_refs`` names; None where it is no list or tuple of references."""
-    said = read_or_none(lambda: _keys(value))
-    return tuple(ref for ref in refs if target_key(ref) in said) if is_a(said, frozenset) else None
-
-
-def _keys(value: Any) -> frozenset[str] | None:
-    if not (is_a(value, list) or is_a(value, tuple)):
+    if not is_listed(value):
         return None
-    return frozenset(target_key(ref) for ref in tuple(value) if is_a(ref, ExternalKnowledgeRef))
+    named = {key_of(each) for each in head(value, len(refs) * limits.CANDIDATES_PER_RESULT)}
+    return tuple(ref for ref in refs if target_key(ref) in named)
 
 
 def verdicts(name: str, refs: References, ending: Ending) -> tuple[ReferenceVerdict, ...]:

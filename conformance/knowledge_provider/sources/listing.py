@@ -5,27 +5,25 @@ This file awaits. An entry of a page is a reference, ready to be bound, and read
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from knowledge_provider import merging
 from knowledge_provider._contexts import read_context
 from knowledge_provider.cancel import read_seconds
-from knowledge_provider.errors import KnowledgeInvalidResponseError, KnowledgeReferenceInvalidError, read_or_none
+from knowledge_provider.errors import KnowledgeInvalidResponseError
 from knowledge_provider.models import RetrievalContext
 from knowledge_provider.provider_calls import Ending
+from knowledge_provider.sources._answered import documents_of, listed_entries
 from knowledge_provider.sources._asking import SOURCE_SECONDS, by_provider, of_each, share
-from knowledge_provider.sources.references import SPELLINGS, ExternalKnowledgeRef, read_reference, source_key
+from knowledge_provider.sources.references import ExternalKnowledgeRef, source_key
 from knowledge_provider.sources.registry import References, SourceRegistry
-from knowledge_provider.text import is_a
 
 PAGE_DEFAULT: Final = 20
 PAGE_MAX: Final = 100
 OFFSET_MAX: Final = 1_000_000
 """Documents of one page, and how many may be passed over."""
-
-_DICT: Final[type[dict[Any, Any]]] = dict
 
 PageStatus = Literal["listed", "past_end", "disabled", "ignored", "failed", "limit_out_of_range", "offset_out_of_range"]
 """``disabled``: the source has no listing. ``past_end``: there is nothing from this offset on, which is not 0."""
@@ -151,47 +149,11 @@ def _failed(name: str, ending: Ending) -> DocumentPage:
 def _page(name: str, refs: References, ending: Ending, limit: int, offset: int) -> DocumentPage:
     if ending.error is not None or ending.timed_out:
         return _failed(name, ending)
-    entries = _entries(ending.value)
-    documents = tuple(ref for entry in (entries or ())[:limit] if (ref := _document(name, refs, entry)) is not None)
+    entries = listed_entries(ending.value, limit)
+    documents = tuple(documents_of(name, refs, entries or ()))
     # Clause 5.10: an answer of which nothing is left is no empty one.
     if entries is None or (entries and not documents):
         return _failed(name, Ending(error=KnowledgeInvalidResponseError("no documents", provider_key=name)))
     more = offset + limit if len(entries) >= limit else None
     status: PageStatus = "past_end" if offset and not entries else "listed"
     return DocumentPage(provider=name, status=status, documents=documents, next_offset=more)
-
-
-def _entries(value: object) -> tuple[Any, ...] | None:
-    """A list or tuple, or what a ``dict`` has under ``documents``; None for anything else."""
-    listed = read_or_none(lambda: _DICT.get(value, "documents")) if is_a(value, _DICT) else value
-    if is_a(listed, list):
-        return tuple(list.__getitem__(listed, slice(0, PAGE_MAX + 1)))
-    return tuple.__getitem__(listed, slice(0, PAGE_MAX + 1)) if is_a(listed, tuple) else None
-
-
-def _document(name: str, refs: References, entry: object) -> ExternalKnowledgeRef | None:
-    """The reference that selects an entry, or None where the entry is none, or of a source that was not asked for."""
-    explicit = {ref.id: ref for ref in refs if ref.mode == "explicit"}
-    fields = read_or_none(lambda: _fields(entry))
-    if not is_a(fields, _DICT):
-        return None
-    only = next(iter(explicit)) if len(explicit) == 1 and len(explicit) == len({ref.id for ref in refs}) else None
-    source_id = _DICT.get(fields, "id") or only
-    known = explicit.get(source_id) if type(source_id) is str else None
-    if known is None and all(ref.mode == "explicit" for ref in refs):
-        return None
-    own = {"provider": name, "mode": "explicit", "id": source_id, "name": known.name if known else fields.get("name")}
-    try:
-        return read_reference({"target_type": "document", **fields, **own})
-    except KnowledgeReferenceInvalidError:
-        return None
-
-
-def _fields(entry: object) -> dict[str, Any]:
-    if is_a(entry, ExternalKnowledgeRef):
-        return entry.model_dump(exclude_none=True)
-    # Only what a reference has: a back end's own fields are many.
-    pairs = _DICT.items(entry) if is_a(entry, _DICT) else ()
-    return {
-        SPELLINGS[key]: value for key, value in pairs if type(key) is str and key in SPELLINGS and value is not None
-    }

@@ -13,8 +13,9 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field
 
 from knowledge_provider import limits, merging
+from knowledge_provider._foreign import Fields, entry, fields_of, head, listed
 from knowledge_provider.adapting import stable_id
-from knowledge_provider.errors import KnowledgeInvalidResponseError, read_or_none
+from knowledge_provider.errors import KnowledgeInvalidResponseError
 from knowledge_provider.models import MetadataValue
 from knowledge_provider.normalize import normalize_response
 from knowledge_provider.outcome import Outcome, OutcomeResult, SourceReport
@@ -22,7 +23,7 @@ from knowledge_provider.provider_calls import Ending
 from knowledge_provider.sources import screening
 from knowledge_provider.sources.references import REFERENCE_NAME_MAX, ExternalKnowledgeRef
 from knowledge_provider.sources.registry import BUILT_IN
-from knowledge_provider.text import is_a, short_text
+from knowledge_provider.text import short_text
 
 BUILT_IN_MAX: Final = 64
 """Records of the host's own that are kept, far more than a search gives."""
@@ -30,11 +31,6 @@ BUILT_IN_MAX: Final = 64
 # A scheme may have a dot, and no name of a source has one.
 _BUILT_IN_SCHEME: Final = "knowledge.base"
 
-_DICT: Final[type[dict[Any, Any]]] = dict
-_LIST: Final[type[list[object]]] = list
-_TUPLE: Final[type[tuple[object, ...]]] = tuple
-# A model's fields, also where a subclass has put something else in the way.
-_MODEL_FIELDS: Final = BaseModel.__dict__["__dict__"]
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[\x21-\x7e]+", re.IGNORECASE)
 
 
@@ -159,20 +155,20 @@ def _unique(records: Iterator[SourceRecord], top_k: int) -> Iterator[SourceRecor
 
 
 def _external(name: str, refs: Sequence[ExternalKnowledgeRef], response: object, top_k: int) -> Iterator[SourceRecord]:
-    for item in _items(response)[: top_k * limits.CANDIDATES_PER_RESULT]:
+    for item in head(listed(response, "results", Outcome), top_k * limits.CANDIDATES_PER_RESULT):
         # One by one, so that a record and its provenance stay together.
         for result in normalize_response([item], query="", limit=1).results:
-            fields = _fields(item)
+            fields = fields_of(item, BaseModel)
             if source_id := _source_id(fields, result, refs):
                 yield _record(name, source_id, fields, result, refs)
 
 
-def _source_id(fields: dict[Any, Any], result: OutcomeResult, refs: Sequence[ExternalKnowledgeRef]) -> str | None:
+def _source_id(fields: Fields, result: OutcomeResult, refs: Sequence[ExternalKnowledgeRef]) -> str | None:
     # Clause 3.4, as for bases: what is bound restricts, and what names no bound source is not shown.
     explicit = {ref.id for ref in refs if ref.mode == "explicit" and ref.id is not None}
     restricted = all(ref.mode == "explicit" for ref in refs)
     # Not cut: a part of an id would be another's.
-    said = short_text(_entry(fields, "source_id"), limits.RESULT_ID_MAX + 1)
+    said = short_text(entry(fields, "source_id"), limits.RESULT_ID_MAX + 1)
     if not said and restricted and len(explicit) == 1:
         return next(iter(explicit))
     source_id = said or (result.source.id if result.source and result.source.id else "")
@@ -183,10 +179,10 @@ def _source_id(fields: dict[Any, Any], result: OutcomeResult, refs: Sequence[Ext
 
 
 def _record(
-    name: str, source_id: str, fields: dict[Any, Any], result: OutcomeResult, refs: Sequence[ExternalKnowledgeRef]
+    name: str, source_id: str, fields: Fields, result: OutcomeResult, refs: Sequence[ExternalKnowledgeRef]
 ) -> SourceRecord:
     named = next((ref.name for ref in refs if ref.id == source_id and ref.name), None)
-    title = _shown(_entry(fields, "title")) or _shown(result.source.title if result.source else None)
+    title = _shown(entry(fields, "title")) or _shown(result.source.title if result.source else None)
     return SourceRecord(
         id=_own_id(name, result.id),
         content=result.content,
@@ -194,8 +190,8 @@ def _record(
         # Never the record's own word: it could name the host, or another source.
         source_type=name,
         source_id=source_id,
-        source_uri=_source_uri(_entry(fields, "source_uri")) or _made_uri(name, source_id),
-        source_name=named or _shown(_entry(fields, "source_name")) or source_id,
+        source_uri=_source_uri(entry(fields, "source_uri")) or _made_uri(name, source_id),
+        source_name=named or _shown(entry(fields, "source_name")) or source_id,
         metadata={key: value for key, value in result.metadata.items() if not _is_hidden(key, value)},
     )
 
@@ -241,25 +237,6 @@ def _is_hidden(key: str, value: MetadataValue) -> bool:
     return screening.fault(key) is not None or (
         isinstance(value, str) and screening.fault(f"{key}={value}") is not None
     )
-
-
-def _items(response: object) -> tuple[object, ...]:
-    # Rule N1.
-    listed = _entry(_fields(response), "results") if is_a(response, _DICT) or is_a(response, Outcome) else response
-    if is_a(listed, _LIST):
-        return tuple(_LIST.__getitem__(listed, slice(None)))
-    return _TUPLE.__getitem__(listed, slice(None)) if is_a(listed, _TUPLE) else ()
-
-
-def _fields(value: object) -> dict[Any, Any]:
-    if is_a(value, _DICT):
-        return value
-    held = _MODEL_FIELDS.__get__(value) if is_a(value, BaseModel) else {}
-    return held if is_a(held, _DICT) else {}
-
-
-def _entry(fields: dict[Any, Any], name: str) -> object:
-    return read_or_none(lambda: _DICT.get(fields, name))
 
 
 def _result(record: SourceRecord) -> dict[str, Any]:

@@ -130,7 +130,7 @@ async def ask_source(
 def _standing(checked: Ending, refs: References) -> References | Ending:
     """Those of ``refs`` that a source lets stand; an ending where it failed, named none or answered nonsense."""
     # Clause 10.1.
-    if checked.error or checked.timed_out:
+    if checked.error is not None or checked.timed_out:  # an error may be anything when it is asked for its truth
         return checked
     return standing(checked.value, refs) or Ending(error=LookupError("none of the references stands"))
 

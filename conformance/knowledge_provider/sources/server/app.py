@@ -247,5 +247,5 @@ def _log(error: Exception) -> None:
     # Clause 10.8: a class and a place; the text may hold anything.
     frame, line = deque(traceback.walk_tb(error.__traceback__), maxlen=1)[0]
     place = f"{PurePath(frame.f_code.co_filename).name}:{line}"
-    cause = class_name(error.__cause__) if error.__cause__ else "nothing else"
+    cause = class_name(error.__cause__) if error.__cause__ is not None else "nothing else"
     _LOG.error("a request about external sources failed: %s at %s, because of %s", class_name(error), place, cause)
