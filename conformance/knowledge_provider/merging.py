@@ -144,6 +144,13 @@ def report_entries(answers: Sequence[Answer]) -> list[dict[str, Any]]:
     return [report.model_dump(exclude_none=True) for report in reports(answers)]
 
 
+def own_id(child: str, result_id: str) -> str:
+    """The id of a child's result among those of others, at most 160; a key has no colon, so an id names one child."""
+    # Clause 9.5.
+    own = f"{child}:{result_id}"
+    return own if len(own) <= limits.RESULT_ID_MAX else f"{child}:{stable_id(result_id)}"
+
+
 def health(statuses: Mapping[str, str]) -> dict[str, str]:
     """The health of the whole: ``ready`` when each child is, ``unavailable`` when none can be used, else ``degraded``.
 
@@ -212,15 +219,9 @@ def _answered(child: str, results: Sequence[OutcomeResult]) -> Answer:
     # hash, so the first keeps it (clause 5.3).
     own: dict[str, Result] = {}
     for result in results:
-        own.setdefault(name := _own_id(child, result.id), _result(child, name, result))
+        own.setdefault(name := own_id(child, result.id), _result(child, name, result))
     report = SourceReport(key=child, status="hit" if own else "no_hit", count=len(own))
     return Answer(report, tuple(own.values()))
-
-
-def _own_id(child: str, result_id: str) -> str:
-    # Clause 9.5. A key has no colon, so an id names one child alone.
-    own = f"{child}:{result_id}"
-    return own if len(own) <= limits.RESULT_ID_MAX else f"{child}:{stable_id(result_id)}"
 
 
 def _result(child: str, own_id: str, result: OutcomeResult) -> Result:

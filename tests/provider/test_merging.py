@@ -279,7 +279,7 @@ def test_whatever_children_answer_the_whole_keeps_the_contract(
     assert [result.id for result in again.results] == ids(merged)
     assert [result.content for result in again.results] == [result["content"] for result in merged]
     assert merge([read(merged, child="c", top_k=top_k)], top_k) == [
-        {**result, "id": f"c:{result['id']}" if len(result["id"]) < 159 else merging._own_id("c", result["id"])}
+        {**result, "id": f"c:{result['id']}" if len(result["id"]) < 159 else merging.own_id("c", result["id"])}
         | {"provider": "c"}
         for result in merged
     ]

@@ -15,12 +15,12 @@ from knowledge_fakes.scripted import RAISING, ScriptedProvider
 from knowledge_fakes.sources import HOSTILE_SOURCES, HandbookSource, reference
 from knowledge_provider import (
     KnowledgeBaseUnknownError,
-    KnowledgeError,
     KnowledgeFiltersUnsupportedError,
     KnowledgeOwnerRequiredError,
     KnowledgeProviderInvalidError,
     KnowledgeReferenceInvalidError,
     KnowledgeTimeoutError,
+    KnowledgeUnauthorizedError,
     KnowledgeUnavailableError,
     RetrievalContext,
     RetrievalRequest,
@@ -71,7 +71,8 @@ def test_without_an_owner_no_provider_is_asked() -> None:
 
 def asked(provider: Any, **options: Any) -> list[dict[str, Any]]:
     request = RetrievalRequest(query="release policy", **options)
-    return list(asyncio.run(provider.retrieve(request, ALICE)))
+    found: list[dict[str, Any]] = asyncio.run(provider.retrieve(request, ALICE))["results"]
+    return found
 
 
 def test_bases_are_the_ids_of_references() -> None:
@@ -182,10 +183,94 @@ def test_a_base_that_the_provider_does_not_have_is_ignored() -> None:
     assert (status.status, status.reason) == ("ignored", "not_registered")
 
 
-def test_one_base_that_fails_is_a_failure_of_the_source() -> None:
-    """An answer of the others alone would look whole."""
-    provider = ScriptedProvider([[{"id": "1", "content": "c"}], OSError("down")], key="book")
-    source = ProviderSource(provider)
-    with pytest.raises(OSError, match="down"):
-        asyncio.run(source.retrieve("q", (reference("book", "a"), reference("book", "b")), ALICE))
-    assert not issubclass(OSError, KnowledgeError)
+class _Bases:
+    """A provider whose base ``gone`` is unknown and whose base ``down`` fails; each passage has the same id."""
+
+    def __init__(self) -> None:
+        self.now = self.peak = 0
+
+    def describe(self) -> dict[str, Any]:
+        return {"protocolVersion": 1, "key": "book", "label": "Book"}
+
+    async def retrieve(self, request: RetrievalRequest, _: object) -> list[dict[str, Any]]:
+        base = next(iter(request.knowledge_base_ids), "everything")
+        self.now += 1
+        self.peak = max(self.peak, self.now)
+        await asyncio.sleep(0)
+        self.now -= 1
+        if base in ("gone", "down"):
+            raise KnowledgeBaseUnknownError("gone") if base == "gone" else KnowledgeUnauthorizedError("down")
+        found = {"id": "1", "content": f"of {base}", "source": {"id": "page 7", "title": "T", "locator": "p. 2"}}
+        return [] if base == "empty" else [found]
+
+
+def of_bases(*bases: str) -> Any:
+    return merged(ProviderSource(_Bases()), *(reference("book", base) for base in bases), top_k=8)
+
+
+def test_one_id_in_two_bases_is_two_records() -> None:
+    """Clause 5.3 asks for ids that differ within a response alone; and where a record is from, its uri says."""
+    found = of_bases("a", "b", "a:b", "%3A" * 40)
+    assert [record.content for record in found.records] == ["of a", "of b", "of a:b", f"of {'%3A' * 40}"]
+    assert [record.id for record in found.records[:3]] == ["book:a:1", "book:b:1", "book:a%3Ab:1"]
+    assert found.records[0].source_uri == "book:a/page%207#p.%202"
+
+
+@pytest.mark.parametrize(
+    ("bases", "statuses"),
+    [
+        (("a", "gone"), [("book", "hit", None), ("book.gone", "ignored", "not_registered")]),
+        (("down", "a"), [("book", "hit", None), ("book.down", "failed", "unauthorized")]),
+        (("empty", "gone"), [("book", "no_hit", None), ("book.gone", "ignored", "not_registered")]),
+        (("empty", "down"), [("book", "failed", "unauthorized")]),
+        (("gone", "down"), [("book", "failed", "unauthorized")]),
+        (("gone",), [("book", "ignored", "not_registered")]),
+    ],
+)
+def test_one_base_costs_no_other(bases: tuple[str, ...], statuses: list[tuple[str, str, str | None]]) -> None:
+    """One that is deleted or down is in the summary, and what the others found is there; nothing looks whole."""
+    found = of_bases(*bases)
+    assert [(each.key, each.status, each.reason) for each in found.summary] == statuses
+    assert [record.source_id for record in found.records] == [base for base in bases if base == "a"]
+
+
+def test_a_provider_is_asked_as_often_at_once_as_it_can_bear() -> None:
+    """Clause 7.5: at most 32 calls, however many bases are bound."""
+    provider = _Bases()
+    found = merged(ProviderSource(provider), *(reference("book", f"k{place}") for place in range(100)), top_k=8)
+    assert (len(found.records), provider.peak) == (8, 32)
+
+
+@pytest.mark.parametrize(
+    ("field", "beyond"),
+    [
+        ("id", reference("book", "k" * 121)),
+        ("scope", ExternalKnowledgeRef(provider="book", mode="all_accessible", scope="personal")),
+        ("target_type", reference("book", "b", target_type="folder", node_id="n")),
+    ],
+)
+def test_what_a_provider_cannot_be_told_does_not_stand(field: str, beyond: ExternalKnowledgeRef) -> None:
+    """Clause 3.4: it is not asked as more, costs no other base, and is in the summary."""
+    found = merged(ProviderSource(_Bases()), reference("book", "a"), beyond)
+    assert [record.content for record in found.records] == ["of a"]
+    assert [each.status for each in found.summary] == ["hit", "ignored"]
+    with pytest.raises(KnowledgeReferenceInvalidError, match=rf"^{field}: "):
+        asyncio.run(ProviderSource(_Bases()).retrieve("q", (beyond,), ALICE))
+
+
+def test_with_everything_accessible_a_record_says_where_it_is_from() -> None:
+    """By the provider's own ids, where they are no links."""
+    everything = ExternalKnowledgeRef(provider="book", mode="all_accessible")
+    (record,) = merged(ProviderSource(_Bases()), everything).records
+    assert (record.source_id, record.source_uri) == ("page 7", "book:all_accessible/page%207#p.%202")
+    private = [{"id": "1", "content": "c", "source": {"id": "file:///srv/7.pdf", "locator": "//srv/share"}}]
+    (record,) = merged(ProviderSource(ScriptedProvider([private], key="book")), everything).records
+    assert (record.source_id, record.source_uri) == ("all_accessible", "book:all_accessible")
+
+
+def test_a_base_that_is_down_is_said_by_the_provider_of_a_source() -> None:
+    """Clause 5.11, there and back."""
+    provider = SourceProvider(ProviderSource(_Bases()), [reference("book", "a"), reference("book", "down")])
+    answer = asyncio.run(provider.retrieve(RetrievalRequest(query="q"), ALICE))
+    assert [result["id"] for result in answer["results"]] == ["a:1"]
+    assert [(each["key"], each["status"]) for each in answer["sources"]] == [("book.down", "failed")]

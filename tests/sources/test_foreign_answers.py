@@ -24,6 +24,13 @@ ALICE = RetrievalContext(owner_id="alice")
 FOUND = [{"id": "1", "content": "one"}]
 
 
+def raising(make: Callable[[], BaseException]) -> Callable[[], object]:
+    def answer() -> object:
+        raise make()
+
+    return answer
+
+
 class _OddError(Exception):
     """Asked for its truth or length, it raises."""
 
@@ -43,17 +50,11 @@ class _EmptyError(Exception):
         return 0
 
 
-class _LyingRef(ExternalKnowledgeRef):
-    @property
-    def provider(self) -> str:  # type: ignore[override]
-        raise SystemExit(3)
+_LyingRef = type("_LyingRef", (ExternalKnowledgeRef,), {"model_dump": raising(lambda: SystemExit(3))})
 
 
-def raising(make: Callable[[], BaseException]) -> Callable[[], object]:
-    def answer() -> object:
-        raise make()
-
-    return answer
+def _unchecked(**fields: Any) -> ExternalKnowledgeRef:
+    return ExternalKnowledgeRef.model_construct(**fields)
 
 
 ANSWERS: dict[str, Callable[[], object]] = {
@@ -61,8 +62,8 @@ ANSWERS: dict[str, Callable[[], object]] = {
     **{f"raises {name}": raising(make) for name, make in RAISING.items()},
     "raises an odd one": raising(_OddError),
     "raises an empty one": raising(_EmptyError),
-    "a reference without validation": lambda: [ExternalKnowledgeRef.model_construct(provider=[], id={}, target_type=7)],
-    "a reference of its own": lambda: [_LyingRef.model_construct(provider="hostile", id="kb-1")],
+    "a reference without validation": lambda: [_unchecked(provider=[], id={}, target_type=7)],
+    "a reference of its own": lambda: [_LyingRef(provider="hostile", id="kb-1")],
 }
 
 
@@ -125,8 +126,8 @@ def test_an_error_is_read_by_its_code_and_not_by_its_truth() -> None:
     assert (found.summary[1].status, found.summary[1].reason) == ("failed", "unauthorized")
 
 
-def test_what_stands_is_read_of_any_list() -> None:
-    """Of a model or a copy of it, in a list, a tuple or a class of its own; and each of them once."""
-    for answer in ([reference("hostile")], (reference("hostile", name="Other name"),) * 3):
-        found = asked(merged, _Source("validate_refs", lambda answer=answer: answer))  # type: ignore[misc]
-        assert [record.id for record in found.records[1:]] == ["hostile:1", "sound:1"]
+@pytest.mark.parametrize("answer", [[reference("hostile")], (reference("hostile", name="Other name"),) * 3])
+def test_what_stands_is_read_by_its_target(answer: object) -> None:
+    """Of the reference itself or one of the same target, in a list or a tuple; and each of them once."""
+    found = asked(merged, _Source("validate_refs", lambda: answer))
+    assert [record.id for record in found.records[1:]] == ["hostile:1", "sound:1"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import itertools
 import logging
 import time
 from typing import Any
@@ -33,8 +34,11 @@ from knowledge_provider.sources import (
     MergedRecords,
     ProviderSource,
     SourceRegistry,
+    _answered_records,
     retrieve_merged,
+    retrieving,
 )
+from knowledge_provider.sources._answered_records import read_source
 from knowledge_provider.untrusted import render_block
 
 ALICE = RetrievalContext(owner_id="alice", session_id="s", turn_id="t")
@@ -57,7 +61,14 @@ def test_built_in_comes_first_and_then_each_source_in_its_order() -> None:
     own = [{"id": "b2", "content": "B", "score": 0.1}, {"id": "b1", "content": "A", "score": 0.9}]
     late = ScriptedSource("late", [lambda *_: asyncio.sleep(0.02, FOUND)])
     merged = merge(late, ScriptedSource("quick", [FOUND[::-1]]), built_in=own)
-    assert [record.id for record in merged.records] == ["b2", "b1", "late:1", "late:2", "quick:2", "quick:1"]
+    assert [record.id for record in merged.records] == [
+        "knowledge_base:b2",
+        "knowledge_base:b1",
+        "late:1",
+        "late:2",
+        "quick:2",
+        "quick:1",
+    ]
     assert merged.status == "ok"
 
 
@@ -109,7 +120,11 @@ def test_a_hostile_source_costs_itself_alone(name: str, caplog: pytest.LogCaptur
         ("sound", "hit", None, 2),
     ]
     ids = [record.id for record in merged.records]
-    assert (ids[:2], ids[-2:], len(ids)) == (["1", "2"], ["sound:1", "sound:2"], 4 + hostile.count)
+    assert (ids[:2], ids[-2:], len(ids)) == (
+        ["knowledge_base:1", "knowledge_base:2"],
+        ["sound:1", "sound:2"],
+        4 + hostile.count,
+    )
     assert {record.source_type for record in merged.records[2:-2]} <= {"hostile"}
     for shown in (merged.model_dump_json(), str(merged.response()), caplog.text):
         assert SECRET_URL not in shown
@@ -143,7 +158,7 @@ def test_every_record_says_where_it_is_from() -> None:
     named = ExternalKnowledgeRef(provider="wiki", id="kb-1", name="Team wiki")
     own = [{"id": "b", "content": "c", "source": {"id": "kb", "title": "Own", "uri": "https://docs.example.com"}}]
     built_in, external = merge(ScriptedSource("wiki", [found]), refs=[named], built_in=own).records
-    assert external.model_dump(exclude={"id", "content"}) == {
+    assert external.model_dump(exclude={"id", "content"}, exclude_none=True) == {
         "title": "T",
         "source_type": "wiki",
         "source_id": "kb-1",
@@ -417,11 +432,12 @@ def test_calls_that_hang_are_counted() -> None:
 def test_what_was_merged_is_an_answer_to_render() -> None:
     """By the rules for any answer: provenance stands in the block, and failures are said in it."""
     merged = merge(ScriptedSource("wiki", [FOUND]), ScriptedSource("down", [OSError]), built_in=FOUND)
-    outcome = normalize_response(merged.response(), query="q", limit=8)
-    assert isinstance(outcome, Outcome)
-    assert [result.id for result in outcome.results] == ["1", "2", "wiki:1", "wiki:2"]
-    assert [report.status for report in outcome.sources] == ["hit", "hit", "failed"]
-    assert "Not every source could be asked." in render_block(outcome)
+    for outcome in (normalize_response(merged.response(), query=" q ", limit=8), merged.outcome(" q ")):
+        assert isinstance(outcome, Outcome)
+        assert (outcome.status, outcome.query) == ("ok", "q")
+        assert [each.id for each in outcome.results] == ["knowledge_base:1", "knowledge_base:2", "wiki:1", "wiki:2"]
+        assert [report.status for report in outcome.sources] == ["hit", "hit", "failed"]
+        assert "Not every source could be asked." in render_block(outcome)
 
 
 def test_a_provider_is_a_source_beside_the_others() -> None:
@@ -436,3 +452,118 @@ def test_a_provider_is_a_source_beside_the_others() -> None:
         )
     )
     assert [record.source_id for record in merged.records] == ["engineering", "people"] * 2
+
+
+class _Own:
+    """A host's own knowledge: one passage that is longer than a host keeps by default, at a public place."""
+
+    def describe(self) -> dict[str, Any]:
+        return {"protocolVersion": 1, "key": "own", "label": "Own", "capabilities": {"citations": True}}
+
+    async def retrieve(self, *_: object) -> list[dict[str, Any]]:
+        source = {"id": "doc", "title": "T", "uri": "https://docs.example.com/1", "mimeType": "a/b", "locator": "p. 1"}
+        intranet = {"id": "doc", "uri": "https://wiki.corp/2"}
+        own = {"content": "x" * 9000, "score": 0.5, "source": source, "metadata": {"page": 1}}
+        return [{"id": "wiki:1", **own}, {"id": "2", "content": "c", "source": intranet}]
+
+
+def with_own(**options: Any) -> tuple[Outcome, MergedRecords]:
+    async def scene() -> tuple[Outcome, MergedRecords]:
+        async with KnowledgeHost(_Own(), max_content_chars=10_000, allow_hosts=["wiki.corp"]) as host:
+            await host.search("before", context=ALICE)
+            built_in = await host.search("q", context=ALICE)
+            registry = SourceRegistry(ScriptedSource("wiki", [FOUND]))
+            return built_in, await retrieve_merged("q", context=ALICE, registry=registry, built_in=built_in, **options)
+
+    return asyncio.run(scene())
+
+
+def test_what_the_host_found_stays_as_it_is() -> None:
+    """Clauses 8.9 and 10.5: content of any length, place, score, link and citation; the id says whose it is."""
+    built_in, merged = with_own()
+    outcome = merged.outcome("q")
+    for before, after in zip(built_in.results, outcome.results, strict=True):
+        assert (after.id, after.source.uri if after.source else None) == (f"knowledge_base:{before.id}", before.url)
+        changed = {"id": after.id, "source": after.source}
+        assert before.model_copy(update=changed) == after
+    assert outcome.results[0].source == built_in.results[0].source
+    assert outcome.citations == built_in.citations
+    assert [citation.id for citation in outcome.citations] == ["source_1", "source_2"]
+
+
+def test_the_hosts_own_ids_are_no_sources() -> None:
+    """Clause 5.3: a host whose own ids look like a source's costs that source nothing."""
+    _, merged = with_own(refs=[reference("wiki")])
+    assert [record.id for record in merged.records] == ["knowledge_base:wiki:1", "knowledge_base:2", "wiki:1", "wiki:2"]
+    assert len(normalize_response(merged.response(), query="q", limit=8).results) == 4
+    assert len(merged.outcome("q").results) == 4
+
+
+@pytest.mark.parametrize("said", ["knowledge.base:release-handbook", "tickets:7", "Tickets:7"])
+def test_a_uri_of_another_scheme_is_no_others(said: str) -> None:
+    """Clause 10.6: it stays, behind the source's own name, so that nobody takes it for the host's or another one's."""
+    (record,) = merge(ScriptedSource("wiki", [[{"id": "1", "content": "c", "source_uri": said}]])).records
+    assert record.source_uri == f"wiki:{said}"
+    (own,) = merge(ScriptedSource("wiki", [[{"id": "1", "content": "c", "source_uri": "Wiki:7"}]])).records
+    assert own.source_uri == "Wiki:7"
+
+
+def test_no_half_of_an_id_leads_anywhere() -> None:
+    """Clause 5.9: what a host would cut stands whole in the record, and not in the answer made of it."""
+    long = "\u77e5" * 160
+    merged = merge(ScriptedSource("wiki", [FOUND]), refs=[reference("wiki", long)])
+    assert merged.records[0].source_id == long
+    outcome = normalize_response(merged.response(), query="q", limit=8)
+    assert [result.source for result in outcome.results] == [result.source for result in merged.outcome("q").results]
+    source = outcome.results[0].source
+    assert source is not None
+    assert (len(source.id or ""), source.locator) == (32, None)
+
+
+def test_a_reference_that_does_not_stand_is_in_the_summary() -> None:
+    """Clauses 9.3 and 10.4: who bound two does not take one's answer for that of both."""
+
+    class Choosy(ScriptedSource):
+        def validate_refs(self, refs: tuple[ExternalKnowledgeRef, ...], _: str) -> Any:
+            return refs[:1]
+
+    merged = merge(Choosy("wiki", [FOUND]), refs=[reference("wiki", "a"), reference("wiki", "gone")])
+    assert fared(merged) == [("wiki", "hit", None, 2), ("wiki.gone", "ignored", "not_registered", 0)]
+    assert [each.source_ids for each in merged.summary] == [("a",), ("gone",)]
+
+
+def test_no_more_is_read_than_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clause 7.4: what stands behind the last record that is kept is not looked through."""
+    read: list[object] = []
+
+    def counted(response: object, **options: Any) -> Outcome:
+        read.append(response)
+        return normalize_response(response, **options)
+
+    monkeypatch.setattr(_answered_records, "normalize_response", counted)
+    found = [{"id": str(place), "content": "c"} for place in range(64)]
+    assert len(merge(ScriptedSource("wiki", [found]), top_k=8).records) == len(read) == 8
+
+
+def test_answers_that_come_at_once_are_read_one_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clause 7.4: the loop is free between them, however many there are."""
+    turns, seen = itertools.count(), list[int]()
+
+    def noted(*arguments: Any) -> Any:
+        seen.append(next(turns))
+        return read_source(*arguments)
+
+    async def scene() -> None:
+        registry = SourceRegistry(*(ScriptedSource(f"s{place}", [FOUND]) for place in range(20)))
+        asking = asyncio.create_task(
+            retrieve_merged("q", context=ALICE, registry=registry, refs=[reference(name) for name in registry.names])
+        )
+        while not asking.done():
+            next(turns)
+            await asyncio.sleep(0)
+        assert len((await asking).records) == 40
+
+    monkeypatch.setattr(retrieving, "read_source", noted)
+    asyncio.run(scene())
+    assert len(seen) == 20
+    assert all(after - before > 1 for before, after in itertools.pairwise(seen))

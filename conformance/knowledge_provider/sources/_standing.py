@@ -19,7 +19,7 @@ from knowledge_provider.errors import (
     error_code,
 )
 from knowledge_provider.provider_calls import Ending
-from knowledge_provider.sources._answered import key_of
+from knowledge_provider.sources._answered_refs import key_of
 from knowledge_provider.sources.references import ExternalKnowledgeRef, target_key
 from knowledge_provider.sources.registry import References
 
@@ -48,6 +48,8 @@ class ReferenceVerdict(BaseModel):
 
 def standing(value: object, refs: References) -> References | None:
     """Those of ``refs`` that an answer of ``validate_refs`` names; None where it is no list or tuple of references."""
+    if value is refs:
+        return refs
     if not is_listed(value):
         return None
     named = {key_of(each) for each in head(value, len(refs) * limits.CANDIDATES_PER_RESULT)}

@@ -7,10 +7,11 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
+from urllib.parse import quote
 
 from knowledge_provider import failing, limits, merging
 from knowledge_provider._contexts import read_context
-from knowledge_provider.adapting import refuse_filters
+from knowledge_provider.adapting import refuse_filters, stable_id
 from knowledge_provider.cancel import CancelSignal, read_seconds
 from knowledge_provider.composition import compose
 from knowledge_provider.errors import (
@@ -21,8 +22,10 @@ from knowledge_provider.errors import (
 )
 from knowledge_provider.models import RetrievalContext, RetrievalRequest
 from knowledge_provider.provider_calls import Ending, ProviderCalls
-from knowledge_provider.sources._asking import of_each, share
-from knowledge_provider.sources.records import SourceAnswer, SourceRecord
+from knowledge_provider.sources import screening
+from knowledge_provider.sources._answered_records import made_uri
+from knowledge_provider.sources._asking import Turns, of_each, share
+from knowledge_provider.sources.records import result_of
 from knowledge_provider.sources.references import ExternalKnowledgeRef, read_reference
 from knowledge_provider.sources.registry import References, registered
 from knowledge_provider.sources.retrieving import ask_source
@@ -35,8 +38,10 @@ _CUT_OFF: Final = Ending(error=asyncio.CancelledError())
 class ProviderSource:
     """A provider of version 1 as a source: each whole source of a reference is one of its knowledge bases.
 
-    A base is asked for by itself, so that each record says which it is from; ``all_accessible`` asks for none. A folder
-    or document is refused, since a provider cannot be told to keep to it. It has no listing.
+    A base is asked for by itself, at most 32 at a time, so that each record says which it is from; ``all_accessible``
+    asks for none. What a provider cannot be told to keep to does not stand: a folder, a document, a scope beside
+    ``all_accessible``, and an id of more than 120 characters. A base that fails or is not known costs its own records.
+    It has no listing.
 
     Args:
         provider: Any object that keeps clauses 1.1 to 1.6.
@@ -57,32 +62,43 @@ class ProviderSource:
         return dict(self._description.capabilities)
 
     def validate_refs(self, refs: References, binding_level: str, /) -> References:  # noqa: ARG002 - the same on each
-        """Those that name a whole source, or everything."""
-        return tuple(ref for ref in refs if ref.is_whole)
+        """Those that name a whole source, or everything: what a provider can be told to keep to."""
+        return tuple(ref for ref in refs if _beyond(ref) is None)
 
-    async def retrieve(self, query: str, refs: References, context: RetrievalContext, /) -> list[dict[str, Any]]:
-        """What the provider finds in each base, by the references' order; raises what it raises for any of them.
+    async def retrieve(self, query: str, refs: References, context: RetrievalContext, /) -> dict[str, Any]:
+        """What the provider finds in each base, by the references' order, and in ``sources`` which it did not answer.
 
-        Raises ``KnowledgeReferenceInvalidError`` for a folder or document, and ``KnowledgeOwnerRequiredError``.
+        Raises what the provider raised where no base gave anything and one of them failed, or none is known to it;
+        ``KnowledgeReferenceInvalidError`` for what a provider cannot be asked, and ``KnowledgeOwnerRequiredError``.
         """
         # Clause 10.9: a provider that does not keep owners apart would answer.
         own = read_context(context)
-        if not all(ref.is_whole for ref in refs):
+        if wanted := next(filter(None, map(_beyond, refs)), None):
             raise KnowledgeReferenceInvalidError(
-                "target_type: wanted knowledge_base, and a folder or document came. A provider can be asked for whole "
-                "bases alone, and would answer more than was bound. Bind the whole source."
+                f"{wanted}. A provider can be asked for whole bases or for everything, and would answer more than was "
+                "bound, or nothing. Bind the whole source."
             )
-        endings = await of_each(refs, lambda ref: self._of(ref, query, own), lambda _: _CUT_OFF)
-        answers = [merging.read_answer(self.name, ending, top_k=limits.TOP_K_MAX) for ending in endings]
-        _raise_first(answers, self.name)
+        # Clause 7.5.
+        gate = asyncio.Semaphore(limits.CONCURRENCY_MAX)
+        endings = await of_each(refs, lambda ref: self._of(ref, query, own, gate), lambda _: _CUT_OFF)
+        answers = [
+            merging.read_answer(_base_key(ref), ending, top_k=limits.TOP_K_MAX)
+            for ref, ending in zip(refs, endings, strict=True)
+        ]
+        if (error := _unanswered(answers)) is not None:
+            raise _raisable(error, self.name)
         found = [self._records(answer, ref) for answer, ref in zip(answers, refs, strict=True)]
         # In turn, so that one base does not take the room of the others.
-        return [record for each in zip_longest(*found) for record in each if record is not None]
+        results = [record for each in zip_longest(*found) for record in each if record is not None]
+        return {"results": results, "sources": _reports(answers, refs)}
 
-    async def _of(self, ref: ExternalKnowledgeRef, query: str, context: RetrievalContext) -> Ending:
+    async def _of(
+        self, ref: ExternalKnowledgeRef, query: str, context: RetrievalContext, gate: asyncio.Semaphore
+    ) -> Ending:
         bases = (ref.id,) if ref.mode == "explicit" and ref.id is not None else ()
         request = RetrievalRequest(query=query, top_k=limits.TOP_K_MAX, knowledge_base_ids=bases)
-        return await self._calls.retrieve(request, context)
+        async with gate:
+            return await self._calls.retrieve(request, context)
 
     def _records(self, answer: merging.Answer, ref: ExternalKnowledgeRef) -> list[dict[str, Any]]:
         return [_record(result, self.name, ref, self._description.label) for result in answer.results]
@@ -120,10 +136,10 @@ class SourceProvider:
         """The source's name and the label, fresh each time."""
         return dict(self._said)
 
-    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext, /) -> list[dict[str, Any]]:
-        """At most ``request.top_k`` results; raises what the source raises.
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext, /) -> dict[str, Any]:
+        """At most ``request.top_k`` results, and in ``sources`` what it did not answer for.
 
-        Raises ``KnowledgeOwnerRequiredError``, ``KnowledgeFiltersUnsupportedError`` for any filter,
+        Raises what the source raises, ``KnowledgeOwnerRequiredError``, ``KnowledgeFiltersUnsupportedError``,
         ``KnowledgeBaseUnknownError`` where no reference is of the bases asked for, and ``KnowledgeUnavailableError``
         once closed.
         """
@@ -133,10 +149,15 @@ class SourceProvider:
         own = read_context(context)
         refuse_filters(request)
         refs, seconds = self._asked_for(request), share(own.signal, self._timeout)
-        answer = await ask_source(self._source, request.query, refs, own, top_k=request.top_k, seconds=seconds)
+        answer = await ask_source(
+            self._source, request.query, refs, own, top_k=request.top_k, seconds=seconds, turns=Turns()
+        )
         own.signal.raise_if_cancelled()
-        _raise_first([answer], self._source.name)
-        return [_result(record, self._source.name) for record in answer.records]
+        if answer.error is not None:
+            raise _raisable(answer.error, self._source.name)
+        # A provider's own ids: whoever has several tells them apart.
+        found = [{**result_of(each), "id": each.id.removeprefix(f"{each.source_type}:")} for each in answer.records]
+        return {"results": found, "sources": [each.model_dump(exclude={"source_ids"}) for each in answer.inner]}
 
     async def health(self, signal: CancelSignal) -> dict[str, str]:
         """Ready until it is closed: a source has no health of its own."""
@@ -167,22 +188,66 @@ class SourceProvider:
             )
 
 
+def _beyond(ref: ExternalKnowledgeRef) -> str | None:
+    """Which field of a reference says what no provider can be told, and what was wanted of it, or None."""
+    if not ref.is_whole:
+        return "target_type: wanted knowledge_base, and a folder or document came"
+    # Clause 3.4: left out, it would be asked as everything.
+    if ref.mode == "all_accessible" and ref.scope is not None:
+        return "scope: wanted none beside all_accessible, and one came"
+    # Clause 3.1.
+    if ref.id is not None and len(ref.id) > limits.BASE_ID_MAX:
+        return f"id: wanted the id of a base, at most {limits.BASE_ID_MAX} characters, and a longer one came"
+    return None
+
+
+def _base_key(ref: ExternalKnowledgeRef) -> str:
+    """What tells one base's ids from another's: clause 5.3 asks that they differ within a response alone."""
+    if ref.id is None:
+        return "*"
+    plain = ref.id.replace("%", "%25").replace(":", "%3A")
+    return plain if len(plain) <= limits.KEY_MAX else stable_id(ref.id)
+
+
 def _record(result: merging.Result, name: str, ref: ExternalKnowledgeRef, label: str) -> dict[str, Any]:
-    # No `source.uri`: a record holds no raw URL (clause 10.6).
+    source = result.get("source", {})
+    # Clause 6.2: a non-public place may stand in both, and a record holds no raw URL (clause 10.6).
+    page, locator = (shown if shown and not screening.fault(shown) else None for shown in _places(source))
+    base = ref.id or ref.mode
+    uri = made_uri(name, base, page) if page else made_uri(name, base)
     return {
-        "id": result["id"].removeprefix(f"{name}:"),
+        "id": result["id"],
         "content": result["content"],
-        "title": result.get("source", {}).get("title"),
-        "source_id": ref.id or ref.mode,
+        "title": source.get("title"),
+        "source_id": ref.id or page or base,
         "source_name": ref.name or ref.id or label,
+        "source_uri": f"{uri}#{quote(locator, safe='')}" if locator else uri,
         "metadata": result.get("metadata", {}),
     }
 
 
-def _result(record: SourceRecord, name: str) -> dict[str, Any]:
-    source = {"id": record.source_id, "title": record.title or record.source_name, "locator": record.source_uri}
-    kept = {"id": record.id.removeprefix(f"{name}:"), "content": record.content, "source": source}
-    return {**kept, "metadata": record.metadata} if record.metadata else kept
+def _places(source: Mapping[str, str]) -> tuple[str | None, str | None]:
+    return source.get("id"), source.get("locator")
+
+
+def _reports(answers: Sequence[merging.Answer], refs: References) -> list[dict[str, Any]]:
+    """Clause 5.11: the bases that did not answer, by their ids, and what the provider itself says of its sources."""
+    unheard = [
+        {**answer.report.model_dump(exclude_none=True), "key": ref.id or ref.mode}
+        for answer, ref in zip(answers, refs, strict=True)
+        if answer.error is not None
+    ]
+    return [*unheard, *(report.model_dump(exclude_none=True) for answer in answers for report in answer.inner)]
+
+
+def _unanswered(answers: Sequence[merging.Answer]) -> BaseException | None:
+    """What to raise where nothing was found and not everything was asked, or nothing could be; else None (9.4)."""
+    if any(answer.results for answer in answers):
+        return None
+    failed = [answer.error for answer in answers if answer.report.status == "failed"]
+    refused = [answer.error for answer in answers if answer.error is not None]
+    all_refused = len(refused) == len(answers)
+    return next(iter([*failed, *(refused if all_refused else ())]), None)
 
 
 def _refs(refs: Iterable[object], name: str) -> References:
@@ -195,8 +260,6 @@ def _refs(refs: Iterable[object], name: str) -> References:
     return read
 
 
-def _raise_first(answers: Sequence[merging.Answer | SourceAnswer], name: str) -> None:
-    error = next((answer.error for answer in answers if answer.error is not None), None)
-    if error is not None:
-        # The error itself, since a host reads its code; what would end the caller's task or loop is wrapped.
-        raise error if is_a(error, Exception) else failing.failure(error, name)
+def _raisable(error: BaseException, name: str) -> Exception:
+    # The error itself, since a host reads its code; what would end the caller's task or loop is wrapped.
+    return error if is_a(error, Exception) else failing.failure(error, name)

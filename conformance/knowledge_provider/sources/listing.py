@@ -15,7 +15,7 @@ from knowledge_provider.cancel import read_seconds
 from knowledge_provider.errors import KnowledgeInvalidResponseError
 from knowledge_provider.models import RetrievalContext
 from knowledge_provider.provider_calls import Ending
-from knowledge_provider.sources._answered import documents_of, listed_entries
+from knowledge_provider.sources._answered_refs import documents_of, listed_entries
 from knowledge_provider.sources._asking import SOURCE_SECONDS, by_provider, of_each, share
 from knowledge_provider.sources.references import ExternalKnowledgeRef, source_key
 from knowledge_provider.sources.registry import References, SourceRegistry
@@ -68,7 +68,7 @@ async def list_documents(
     ``limit`` is from 1 to 100, ``offset`` from 0 to 1,000,000; others are the status of each page, and nobody is asked.
     The source sees to permissions and order. Raises as ``retrieve_merged`` does, but for the query.
     """
-    pages = await _pages(by_provider(refs), _Window(context, registry, limit, offset, timeout))
+    pages = await _pages(await by_provider(refs), _Window(context, registry, limit, offset, timeout))
     return DocumentListing(pagination_scope="per_provider", pages=tuple(pages))
 
 
@@ -87,7 +87,7 @@ async def list_merged(
     ``limit`` and ``offset`` count within each source. Raises as ``list_documents``.
     """
     sources: dict[str, tuple[str, References]] = {}
-    for name, held in by_provider(refs):
+    for name, held in await by_provider(refs):
         for ref in held:
             key = source_key(ref)
             sources[key] = (name, (*sources.get(key, (name, ()))[1], ref))

@@ -1,6 +1,6 @@
 """``retrieve_merged``: built-in knowledge and a task's sources in one call (clause 10.5); knows the order alone.
 
-This file awaits. What becomes of an answer is in ``records``, and how a source is called in ``registry``.
+This file awaits. What becomes of an answer is in ``_answered_records``, and how a source is called in ``registry``.
 """
 
 import asyncio
@@ -15,16 +15,17 @@ from knowledge_provider._contexts import read_context
 from knowledge_provider.cancel import read_seconds
 from knowledge_provider.models import RetrievalContext
 from knowledge_provider.provider_calls import Ending, ProviderCalls
-from knowledge_provider.sources._asking import SOURCE_SECONDS, by_provider, of_each, share
-from knowledge_provider.sources._standing import BINDING_LEVEL, standing
-from knowledge_provider.sources.records import (
-    MergedRecords,
+from knowledge_provider.sources._answered_records import (
     SourceAnswer,
     ignored,
     merged,
     read_built_in,
     read_source,
+    without,
 )
+from knowledge_provider.sources._asking import SOURCE_SECONDS, Turns, by_provider, of_each, share
+from knowledge_provider.sources._standing import BINDING_LEVEL, standing
+from knowledge_provider.sources.records import MergedRecords
 from knowledge_provider.sources.references import ExternalKnowledgeRef
 from knowledge_provider.sources.registry import References, RegisteredSource, SourceRegistry
 from knowledge_provider.text import is_a
@@ -69,7 +70,7 @@ async def retrieve_merged(
     """
     try:
         question = _Question(query, context, registry, top_k, timeout)
-        groups = by_provider(refs)
+        groups = await by_provider(refs)
         own_seconds = share(context.signal, read_seconds(built_in_timeout))
         # Clause 7.3.
         context.signal.raise_if_cancelled()
@@ -98,6 +99,7 @@ class _Question:
         self.query = asking.read_query(query)
         self.top_k = asking.read_top_k(top_k)
         self.registry = registry
+        self.turns = Turns()
         self.seconds = share(self.context.signal, read_seconds(timeout))
 
     async def ask(self, name: str, refs: References) -> SourceAnswer:
@@ -105,7 +107,9 @@ class _Question:
         # Clause 10.3.
         if source is None:
             return ignored(name, refs)
-        return await ask_source(source, self.query, refs, self.context, top_k=self.top_k, seconds=self.seconds)
+        return await ask_source(
+            source, self.query, refs, self.context, top_k=self.top_k, seconds=self.seconds, turns=self.turns
+        )
 
 
 async def ask_source(
@@ -116,23 +120,22 @@ async def ask_source(
     *,
     top_k: int,
     seconds: float,
+    turns: Turns,
 ) -> SourceAnswer:
     """Ask one source for records of the references that it says stand; raises ``CancelledError`` alone (clause 9.2)."""
     began = time.monotonic()
     checked = await source.validate_refs(refs, BINDING_LEVEL, context, seconds)
-    kept = _standing(checked, refs)
-    if isinstance(kept, Ending):
-        return read_source(source.name, refs, kept, top_k)
+    # By identity: an exception may be of any class, and be anything when it is asked for its truth.
+    if checked.error is not None or checked.timed_out:
+        return read_source(source.name, refs, checked, top_k)
+    kept = await turns.read(lambda: standing(checked.value, refs))
+    if not kept:
+        return read_source(source.name, refs, Ending(error=LookupError("none of the references stands")), top_k)
     left = max(0.0, seconds - (time.monotonic() - began))
-    return read_source(source.name, kept, await source.retrieve(query, kept, context, left), top_k)
-
-
-def _standing(checked: Ending, refs: References) -> References | Ending:
-    """Those of ``refs`` that a source lets stand; an ending where it failed, named none or answered nonsense."""
-    # Clause 10.1.
-    if checked.error is not None or checked.timed_out:  # an error may be anything when it is asked for its truth
-        return checked
-    return standing(checked.value, refs) or Ending(error=LookupError("none of the references stands"))
+    ending = await source.retrieve(query, kept, context, left)
+    answer = await turns.read(lambda: read_source(source.name, kept, ending, top_k))
+    asked = set(map(id, kept))
+    return without(answer, [ref for ref in refs if id(ref) not in asked])
 
 
 async def _built_in(found: Any, question: _Question, seconds: float) -> SourceAnswer:
