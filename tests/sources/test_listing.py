@@ -1,6 +1,7 @@
 """What can be selected: a page of each provider or of each source, and what there is when there is none."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from knowledge_provider.sources import (
     list_documents,
     list_merged,
 )
+from knowledge_provider.sources import listing as listing_module
 
 ALICE = RetrievalContext(owner_id="alice")
 
@@ -198,3 +200,66 @@ def test_who_asks_is_required() -> None:
     blank = ALICE.model_copy(update={"owner_id": ""})
     with pytest.raises(KnowledgeOwnerRequiredError):
         asyncio.run(list_documents([], context=blank, registry=SourceRegistry()))
+
+
+class _Crowd(Listing):
+    """Lists one document of each of its sources, and counts how many calls there are at once."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__([])
+        self.name = name
+        self.now = self.peak = 0
+
+    async def list_documents(self, *arguments: Any) -> object:
+        self.now += 1
+        self.peak = max(self.peak, self.now)
+        await asyncio.sleep(0)
+        self.now -= 1
+        return [{"id": arguments[0][0].id, "document_id": "d"}]
+
+
+def crowd(name: str) -> list[ExternalKnowledgeRef]:
+    return [reference(name, f"kb-{place}") for place in range(100)]
+
+
+def test_a_source_is_asked_for_so_many_pages_at_a_time() -> None:
+    """Clause 7.5: at most 32, and every page is there."""
+    source = _Crowd("crowd")
+    found = listing(source, refs=crowd("crowd"), merged=True, timeout=60.0)
+    assert (source.peak, {page.status for page in found.pages}, len(found.pages)) == (32, {"listed"}, 100)
+
+
+def test_many_pages_of_one_source_cost_another_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clauses 9.1 and 9.2: what is not read in time has failed; the first page of each source is read."""
+    now = 0.0
+
+    def read(*arguments: Any) -> DocumentPage:
+        nonlocal now
+        now += 0.3
+        return page_of(*arguments)
+
+    page_of = listing_module._page
+    monkeypatch.setattr(listing_module, "_page", read)
+    monkeypatch.setattr(listing_module, "time", SimpleNamespace(monotonic=lambda: now))
+    found = listing(
+        _Crowd("crowd"), _Crowd("late"), refs=[*crowd("crowd"), reference("late")], merged=True, timeout=1.0
+    )
+    assert (found.pages[0].status, found.pages[-1].provider, found.pages[-1].status) == ("listed", "late", "listed")
+    assert {(page.status, page.reason) for page in found.pages[5:-1]} == {("failed", "timeout")}
+
+
+def test_two_scopes_are_told_apart() -> None:
+    """What is accessible has no id, and the pages of two scopes would look the same."""
+    refs = [
+        ExternalKnowledgeRef(provider="lists", mode="all_accessible", scope=scope) for scope in ("personal", "group")
+    ]
+    found = listing(Listing([]), refs=refs, merged=True)
+    assert [(page.source_id, page.scope) for page in found.pages] == [(None, "personal"), (None, "group")]
+
+
+def test_an_entry_keeps_the_name_of_its_source() -> None:
+    """Where the reference has one, that is it; without it, what the source says."""
+    entry = {"document_id": "d", "name": "Team wiki"}
+    for name, shown in ((None, "Team wiki"), ("My wiki", "My wiki")):
+        (page,) = listing(Listing([entry]), refs=[reference("lists", name=name)]).pages
+        assert page.documents[0].name == shown

@@ -137,11 +137,11 @@ class SourceProvider:
         return dict(self._said)
 
     async def retrieve(self, request: RetrievalRequest, context: RetrievalContext, /) -> dict[str, Any]:
-        """At most ``request.top_k`` results, and in ``sources`` what it did not answer for.
+        """At most ``request.top_k`` results, and in ``sources`` what the source did not answer for.
 
-        Raises what the source raises, ``KnowledgeOwnerRequiredError``, ``KnowledgeFiltersUnsupportedError``,
-        ``KnowledgeBaseUnknownError`` where no reference is of the bases asked for, and ``KnowledgeUnavailableError``
-        once closed.
+        Raises what the source raises, ``KnowledgeOwnerRequiredError``, ``KnowledgeFiltersUnsupportedError`` for any
+        filter, ``KnowledgeBaseUnknownError`` where no reference is of the bases asked for, and
+        ``KnowledgeUnavailableError`` once closed.
         """
         context.signal.raise_if_cancelled()
         self._require_open()

@@ -4,19 +4,20 @@ This file awaits. An entry of a page is a reference, ready to be bound, and read
 """
 
 import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from knowledge_provider import merging
+from knowledge_provider import limits, merging
 from knowledge_provider._contexts import read_context
 from knowledge_provider.cancel import read_seconds
 from knowledge_provider.errors import KnowledgeInvalidResponseError
 from knowledge_provider.models import RetrievalContext
 from knowledge_provider.provider_calls import Ending
 from knowledge_provider.sources._answered_refs import documents_of, listed_entries
-from knowledge_provider.sources._asking import SOURCE_SECONDS, by_provider, of_each, share
+from knowledge_provider.sources._asking import SOURCE_SECONDS, Turns, by_provider, of_each, share
 from knowledge_provider.sources.references import ExternalKnowledgeRef, source_key
 from knowledge_provider.sources.registry import References, SourceRegistry
 
@@ -32,6 +33,7 @@ PageStatus = Literal["listed", "past_end", "disabled", "ignored", "failed", "lim
 class DocumentPage(BaseModel):
     """One page of one provider, or of one source of it; ``reason`` is a slug of clause 9.3 where it failed.
 
+    ``source_id`` is the ``id`` of that source; for all that is accessible, which has none, ``scope`` says of what.
     ``next_offset`` is None where there is nothing more.
     """
 
@@ -39,6 +41,7 @@ class DocumentPage(BaseModel):
 
     provider: str
     source_id: str | None = None
+    scope: str | None = None
     status: PageStatus
     reason: str | None = None
     documents: tuple[ExternalKnowledgeRef, ...] = ()
@@ -84,17 +87,22 @@ async def list_merged(
 ) -> DocumentListing:
     """One page of each source, the host's own pages first: what is left to show after merging (``per_source``).
 
-    ``limit`` and ``offset`` count within each source. Raises as ``list_documents``.
+    ``limit`` and ``offset`` count within each source. A provider of many sources is asked for at most 32 pages at a
+    time, and those that are not there when ``timeout`` is over have failed by it. Raises as ``list_documents``.
     """
-    sources: dict[str, tuple[str, References]] = {}
-    for name, held in await by_provider(refs):
+    sources: dict[str, list[ExternalKnowledgeRef]] = {}
+    for _, held in await by_provider(refs):
         for ref in held:
-            key = source_key(ref)
-            sources[key] = (name, (*sources.get(key, (name, ()))[1], ref))
-    pages = await _pages(list(sources.values()), _Window(context, registry, limit, offset, timeout))
-    ids = [held[0].id for _, held in sources.values()]
-    named = [page.model_copy(update={"source_id": each}) for page, each in zip(pages, ids, strict=True)]
+            sources.setdefault(source_key(ref), []).append(ref)
+    asked = [(held[0].provider, tuple(held)) for held in sources.values()]
+    pages = await _pages(asked, _Window(context, registry, limit, offset, timeout))
+    named = [page.model_copy(update=_source(held[0])) for page, (_, held) in zip(pages, asked, strict=True)]
     return DocumentListing(pagination_scope="per_source", pages=(*built_in, *named))
+
+
+def _source(ref: ExternalKnowledgeRef) -> dict[str, str | None]:
+    # What ``source_key`` tells sources apart by.
+    return {"source_id": ref.id, "scope": ref.scope if ref.mode == "all_accessible" else None}
 
 
 class _Window:
@@ -108,15 +116,30 @@ class _Window:
         self.registry = registry
         self.limit = limit if type(limit) is int and 1 <= limit <= PAGE_MAX else 0
         self.offset = offset if type(offset) is int and 0 <= offset <= OFFSET_MAX else -1
-        self.seconds = share(self.context.signal, read_seconds(timeout))
+        seconds = share(self.context.signal, read_seconds(timeout))
+        self._ends = time.monotonic() + seconds
+        self._turns = Turns()
+        self._gates: dict[str, _Gate] = {}
 
     async def page(self, name: str, refs: References) -> DocumentPage:
         source = self.registry.get(name)
         if (status := self._not_asked(source is not None, source is not None and source.can_list)) or source is None:
             reason = "not_registered" if status == "ignored" else None
             return DocumentPage(provider=name, status=status or "ignored", reason=reason)
-        ending = await source.list_documents(refs, self.context, self.limit, self.offset, self.seconds)
-        return _page(name, refs, ending, self.limit, self.offset)
+        gate = self._gates.setdefault(name, _Gate())
+        async with gate.calls:
+            ending = await source.list_documents(refs, self.context, self.limit, self.offset, self._left())
+        async with gate.reading:
+            return await self._turns.read(lambda: self._read(gate, name, refs, ending))
+
+    def _left(self) -> float:
+        return max(0.0, self._ends - time.monotonic())
+
+    def _read(self, gate: "_Gate", name: str, refs: References, ending: Ending) -> DocumentPage:
+        # To read a page takes a while, and a thousand may come. The first one is read, however late the loop is.
+        late = gate.has_read and not self._left()
+        gate.has_read = True
+        return _page(name, refs, Ending(timed_out=True) if late else ending, self.limit, self.offset)
 
     def _not_asked(self, registered: bool, can_list: bool) -> PageStatus | None:
         if not self.limit:
@@ -127,6 +150,15 @@ class _Window:
         if not registered:
             return "ignored"
         return None if can_list else "disabled"
+
+
+class _Gate:
+    """What a source of many pages may take at a time, so that it keeps no other waiting (clauses 7.5, 9.2)."""
+
+    def __init__(self) -> None:
+        self.calls = asyncio.Semaphore(limits.CONCURRENCY_MAX)
+        self.reading = asyncio.Lock()
+        self.has_read = False
 
 
 async def _pages(asked: Sequence[tuple[str, References]], window: _Window) -> list[DocumentPage]:
