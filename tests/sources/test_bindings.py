@@ -150,6 +150,74 @@ def test_what_cannot_be_loaded_is_a_local_warning(storage: BindingStorage, held:
     assert bindings.list("t1").warnings == ()
 
 
+@pytest.mark.parametrize("key", ["garbage", "", "a:b", "ap:explicit:kb-1:document:d1:more"])
+def test_a_key_of_another_shape_costs_no_change(storage: BindingStorage, key: str) -> None:
+    """It is in the warnings, stays while others come and go, and is removed by what the warning says."""
+    storage.change("t1", lambda rows: (*rows, Row(key, "{}")))
+    bindings = TaskBindings(storage)
+    assert [warning.key for warning in bindings.add("t1", WHOLE, OTHER).warnings] == [key]
+    assert bindings.remove("t1", OTHER).refs == (WHOLE,)
+    with pytest.raises(KnowledgeReferenceUnknownError):
+        bindings.remove("t1", OTHER)
+    assert bindings.remove("t1", key).warnings == ()
+    assert bindings.list("t1").refs == (WHOLE,)
+
+
+def test_bytes_that_are_no_text_cost_themselves(tmp_path: Path) -> None:
+    """The others are there, the row is written as it was, and can be removed by the key of its warning."""
+    path = tmp_path / "bindings.db"
+    bindings = TaskBindings(SQLiteStorage(path))
+    bindings.add("t1", PART, FOLDER, OTHER)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE bindings SET reference = CAST(x'7bff7d' AS TEXT) WHERE place = 0")
+        connection.execute("UPDATE bindings SET target_key = x'61ff' WHERE place = 1")
+    connection.close()
+    listed = bindings.add("t1", reference("b"))
+    assert listed.refs == (OTHER, reference("b"))
+    assert [warning.key for warning in listed.warnings] == [target_key(PART), "a?"]
+    with sqlite3.connect(path) as connection:
+        held = connection.execute(
+            "SELECT CAST(reference AS BLOB), CAST(target_key AS BLOB) FROM bindings ORDER BY place"
+        )
+        rows = held.fetchall()
+    connection.close()
+    assert (rows[0][0], rows[1][1]) == (b"{\xff}", b"a\xff")
+    bindings.remove("t1", PART)
+    assert bindings.remove("t1", "a?").warnings == ()
+
+
+def test_more_than_a_task_may_have_is_refused_before_it_is_read(bindings: TaskBindings) -> None:
+    """By the field, and nothing is stored; with those that are bound as well."""
+
+    class Unread(dict[str, str]):
+        def get(self, *_: object) -> Any:
+            raise AssertionError("it was read")
+
+    with pytest.raises(KnowledgeReferenceInvalidError, match=r"^refs: "):
+        bindings.add("t1", *[Unread()] * 1001)
+    bindings.add("t1", *(reference("ap", f"kb-{place}") for place in range(1000)))
+    with pytest.raises(KnowledgeReferenceInvalidError, match=r"^refs: .* 1001 came"):
+        bindings.add("t1", reference("b"))
+    assert len(bindings.list("t1").refs) == 1000
+
+
+def test_a_database_without_a_file_is_refused() -> None:
+    """It would take each change, and lose it."""
+    with pytest.raises(ValueError, match="MemoryStorage"):
+        SQLiteStorage(":memory:")
+
+
+def test_a_path_that_cannot_be_is_said_by_each_method(tmp_path: Path) -> None:
+    """As what cannot be read, whichever is called, and without the path."""
+    for place in (tmp_path / ("x" * 300), tmp_path):
+        bindings = TaskBindings(SQLiteStorage(place))
+        calls: list[Callable[..., object]] = [bindings.list, bindings.remove, bindings.add]
+        for call, refs in zip(calls, ((), (PART,), (PART,)), strict=True):
+            with pytest.raises(KnowledgeUnavailableError) as caught:
+                call("t1", *refs)
+            assert str(tmp_path) not in str(caught.value)
+
+
 def test_threads_lose_no_change(bindings: TaskBindings) -> None:
     """Eight at once, each with bindings of its own."""
 

@@ -15,8 +15,9 @@ from knowledge_provider.errors import KnowledgeReferenceInvalidError, KnowledgeR
 from knowledge_provider.sources.references import (
     ExternalKnowledgeRef,
     excludes,
-    is_whole_key,
     read_reference,
+    source_key,
+    source_of_key,
     target_key,
 )
 from knowledge_provider.text import class_name, has_surrogate, is_a, is_blank
@@ -75,7 +76,7 @@ class MemoryStorage:
 
 @dataclass(frozen=True, slots=True)
 class BindingWarning:
-    """A binding that cannot be loaded (clause 10.4): its target key where that shows nothing, and why."""
+    """A binding that cannot be loaded (clause 10.4): its target key, by which it can be removed, and why."""
 
     key: str
     reason: str = "unreadable"
@@ -107,7 +108,10 @@ class TaskBindings:
         Raises ``KnowledgeReferenceInvalidError``, which names the field, also for a task's id that is none, and for
         more than 1,000 bindings of a task.
         """
-        task, read = read_task(task_id), tuple(map(read_reference, refs))
+        task = read_task(task_id)
+        # Before they are read, and others kept waiting by it.
+        _require_room(len(refs))
+        read = tuple(map(read_reference, refs))
         return _loaded(self._storage.change(task, lambda rows: _added(rows, read)))
 
     def list(self, task_id: str) -> BoundReferences:
@@ -115,29 +119,42 @@ class TaskBindings:
         return _loaded(self._storage.read(read_task(task_id)))
 
     def remove(self, task_id: str, ref: object) -> BoundReferences:
-        """Take the binding of that target key away; names make no difference, and those that cannot load go too.
+        """Take the binding of that target key away; names make no difference.
+
+        ``ref`` is a reference, or the key of a warning: what cannot be loaded may be told by nothing else.
 
         Raises ``KnowledgeReferenceUnknownError`` when it is not bound, which says whether its whole source or parts of
         it are, and ``KnowledgeReferenceInvalidError``.
         """
-        task, key = read_task(task_id), target_key(read_reference(ref))
+        task = read_task(task_id)
+        key = str.__str__(ref) if is_a(ref, str) else target_key(read_reference(ref))
         return _loaded(self._storage.change(task, lambda rows: _removed(rows, key)))
 
 
 def _added(rows: Rows, refs: tuple[ExternalKnowledgeRef, ...]) -> Rows:
+    bound = {row.key: row for row in rows}
+    of_source: dict[tuple[str, bool] | None, list[str]] = {}
+    for key in bound:
+        of_source.setdefault(source_of_key(key), []).append(key)
     for ref in refs:
-        row = Row(target_key(ref), ref.model_dump_json(exclude_none=True))
-        # Clause 10.4.
-        kept = tuple(old for old in rows if old.key == row.key or not excludes(row.key, old.key))
-        is_there = any(old.key == row.key for old in kept)
-        rows = tuple(row if old.key == row.key else old for old in kept) if is_there else (*kept, row)
-    if len(rows) > BINDINGS_MAX:
+        key = target_key(ref)
+        # Clause 10.4. It keeps its place where it has one.
+        if key not in bound:
+            of_source.setdefault((source_key(ref), ref.is_whole), []).append(key)
+        bound[key] = Row(key, ref.model_dump_json(exclude_none=True))
+        for replaced in of_source.pop((source_key(ref), not ref.is_whole), ()):
+            del bound[replaced]
+    _require_room(len(bound))
+    return tuple(bound.values())
+
+
+def _require_room(count: int) -> None:
+    if count > BINDINGS_MAX:
         raise _invalid(
             "refs",
-            f"at most {BINDINGS_MAX} for a task, with those that are bound; {len(rows)} came. Each is asked in each "
+            f"at most {BINDINGS_MAX} for a task, with those that are bound; {count} came. Each is asked in each "
             "call. Nothing was stored. Remove some, or bind whole sources.",
         )
-    return rows
 
 
 def _invalid(field: str, wanted: str) -> KnowledgeReferenceInvalidError:
@@ -147,14 +164,15 @@ def _invalid(field: str, wanted: str) -> KnowledgeReferenceInvalidError:
 
 
 def _removed(rows: Rows, key: str) -> Rows:
-    left = tuple(row for row in rows if row.key != key)
+    left = tuple(row for row in rows if key not in (row.key, _shown(row.key)))
     if len(left) == len(rows):
         raise _not_bound(key, tuple(row.key for row in rows if excludes(key, row.key)), len(rows))
     return left
 
 
 def _not_bound(key: str, overlapping: tuple[str, ...], bound: int) -> KnowledgeReferenceUnknownError:
-    parts = "folders or documents of it are, each by itself" if is_whole_key(key) else "the whole source is"
+    _, is_whole = source_of_key(key) or (key, False)
+    parts = "folders or documents of it are, each by itself" if is_whole else "the whole source is"
     error = KnowledgeReferenceUnknownError(
         "ref: wanted one that is bound to the task, by provider, mode, id and target; none of its "
         f"{bound} bindings is that one, {f'but {parts}' if overlapping else 'or it was removed before'}. Nothing was "
@@ -168,8 +186,13 @@ def _loaded(rows: Rows) -> BoundReferences:
     read = [(row, _reference(row)) for row in rows]
     return BoundReferences(
         tuple(ref for _, ref in read if ref is not None),
-        tuple(BindingWarning(row.key) for row, ref in read if ref is None),
+        tuple(BindingWarning(_shown(row.key)) for row, ref in read if ref is None),
     )
+
+
+def _shown(key: str) -> str:
+    # What a storage read of bytes that are no text could be written nowhere.
+    return key.encode("utf-8", "replace").decode() if has_surrogate(key) else key
 
 
 def _reference(row: Row) -> ExternalKnowledgeRef | None:

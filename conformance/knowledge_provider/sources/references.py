@@ -160,16 +160,16 @@ def target_key(ref: ExternalKnowledgeRef) -> str:
     return ":".join((source_key(ref), ref.target_type, _quoted(place)))
 
 
-def is_whole_key(key: str) -> bool:
-    """Whether a target key is that of a whole source."""
-    return key.rsplit(":", 2)[1] == WHOLE
+def source_of_key(key: str) -> tuple[str, bool] | None:
+    """The source's key in a target key, and whether the target is the whole source; None for a key of another shape."""
+    source, *rest = key.rsplit(":", 2)
+    return (source, rest[0] == WHOLE) if len(rest) == 2 else None
 
 
 def excludes(key: str, other: str) -> bool:
     """Whether a binding of target key ``key`` replaces one of ``other``: itself, its parts or its whole (10.4)."""
-    source, target, _ = key.rsplit(":", 2)
-    other_source, other_target, _ = other.rsplit(":", 2)
-    return key == other or (source == other_source and (target == WHOLE) is not (other_target == WHOLE))
+    own, others = source_of_key(key), source_of_key(other)
+    return key == other or (own is not None and others is not None and own[0] == others[0] and own[1] is not others[1])
 
 
 def _quoted(text: str | None) -> str:

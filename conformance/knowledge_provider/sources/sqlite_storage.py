@@ -23,6 +23,8 @@ SCHEMA_VERSION: Final = 1
 _APPLICATION: Final = 0x4B504B42
 # Seconds between two tries to begin, at most: about half of what a change takes.
 _TURN: Final = 0.004
+# Milliseconds that SQLite can hold.
+_BUSY_MAX: Final = 2**31 - 1
 _TABLES: Final = """
 CREATE TABLE bindings (
     task_id TEXT NOT NULL,
@@ -43,17 +45,28 @@ class SQLiteStorage:
         timeout: Seconds to wait for the others' changes.
 
     What cannot be read or written raises ``KnowledgeUnavailableError``, which is retryable while another one holds the
-    file. Raises ``TypeError`` or ``ValueError`` when ``timeout`` is no number above 0.
+    file. Raises ``TypeError`` or ``ValueError`` when ``timeout`` is no number above 0, and ``ValueError`` for
+    ``:memory:``.
     """
 
     def __init__(self, path: str | Path, *, timeout: float = 10.0) -> None:
+        if str(path) == ":memory:":
+            raise ValueError(
+                "path must be that of a file, and ':memory:' came: each change opens the database anew, so everything "
+                "would be lost. Pass a path, or take MemoryStorage"
+            )
         self._path = Path(path)
         self._timeout = read_seconds(timeout)
 
     def read(self, task_id: str) -> Rows:
         """The rows of a task; without a file there are none, and none is made."""
-        if not self._path.exists():
+        try:
+            self._path.stat()
+        except FileNotFoundError:
             return ()
+        except OSError as error:
+            # Also a folder that cannot be searched, and a name that no file can have.
+            raise _unavailable(error) from error
         with self._transaction("BEGIN") as connection:
             return _rows(connection, task_id) if _is_made(connection) else ()
 
@@ -72,7 +85,8 @@ class SQLiteStorage:
         try:
             with closing(sqlite3.connect(self._path, timeout=0.0, isolation_level=None)) as connection:
                 _begin(connection, begin, time.monotonic() + self._timeout)
-                connection.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1000)}")
+                connection.text_factory = _text
+                connection.execute(f"PRAGMA busy_timeout = {min(int(self._timeout * 1000), _BUSY_MAX)}")
                 with connection:
                     yield connection
         except sqlite3.Error as error:
@@ -120,7 +134,8 @@ def _make(connection: sqlite3.Connection) -> None:
 
 def _rows(connection: sqlite3.Connection, task_id: str) -> Rows:
     found = connection.execute(
-        "SELECT target_key, reference FROM bindings WHERE task_id = ? ORDER BY place", (task_id,)
+        "SELECT CAST(target_key AS TEXT), CAST(reference AS TEXT) FROM bindings WHERE task_id = ? ORDER BY place",
+        (task_id,),
     )
     return tuple(Row(*row) for row in found)
 
@@ -128,12 +143,21 @@ def _rows(connection: sqlite3.Connection, task_id: str) -> Rows:
 def _replace(connection: sqlite3.Connection, task_id: str, rows: Rows) -> None:
     connection.execute("DELETE FROM bindings WHERE task_id = ?", (task_id,))
     connection.executemany(
-        "INSERT INTO bindings (task_id, place, target_key, reference) VALUES (?, ?, ?, ?)",
-        [(task_id, place, row.key, row.reference) for place, row in enumerate(rows)],
+        "INSERT INTO bindings (task_id, place, target_key, reference) VALUES (?, ?, CAST(? AS TEXT), CAST(? AS TEXT))",
+        [(task_id, place, _bytes(row.key), _bytes(row.reference)) for place, row in enumerate(rows)],
     )
 
 
-def _unavailable(error: sqlite3.Error) -> KnowledgeUnavailableError:
+def _text(stored: bytes) -> str:
+    # A row that somebody changed by hand costs itself alone, and is written as it was (clause 10.4).
+    return stored.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _unavailable(error: Exception) -> KnowledgeUnavailableError:
     # Its own words stay in `__cause__`: they may hold a path.
     busy = _is_busy(error)
     return KnowledgeUnavailableError(
@@ -144,7 +168,7 @@ def _unavailable(error: sqlite3.Error) -> KnowledgeUnavailableError:
     )
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
+def _is_busy(error: Exception) -> bool:
     # Errors of the module itself, such as that of a closed connection, have no code. The low byte is the kind.
     code = getattr(error, "sqlite_errorcode", None)
     return type(code) is int and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
