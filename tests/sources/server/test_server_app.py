@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import httpx
 import pytest
 from pydantic.alias_generators import to_camel
 from source_api import BOUND, DOCUMENT, DOCUMENTS, REMOVAL, WHOLE, app_over, as_described, ask, detail
+from starlette.concurrency import run_in_threadpool
 
 from knowledge_fakes.sources import PagingSource, ScriptedSource, mixed_registry, reference
 from knowledge_provider import KnowledgeUnavailableError
 from knowledge_provider.sources import (
     BindingStorage,
     MemoryStorage,
+    Row,
     SourceRegistry,
     SQLiteStorage,
     TaskBindings,
@@ -400,3 +403,46 @@ def test_the_registry_is_asked_as_it_is_now(bindings: TaskBindings) -> None:
     assert len(ask(app, "GET", BOUND).json()["warnings"]) == 1
     registry.register(ScriptedSource("ap"))
     assert ask(app, "GET", BOUND).json()["warnings"] == []
+
+
+def test_what_cannot_be_loaded_is_removed_by_the_key_of_its_warning() -> None:
+    """Clause 10.4: a client has no reference of it; another key is unknown, and ref and key are not sent together."""
+    storage = MemoryStorage()
+    storage.change("t1", lambda rows: (*rows, Row("garbage", "{}")))
+    app = TaskBindings(storage)
+    (warning,) = send(app, "GET", BOUND).json()["warnings"]
+    assert detail(send(app, "POST", REMOVAL, json={"key": "other"}))[0] == 404
+    for body in ({"key": 7}, {"key": "garbage", "ref": WHOLE}):
+        assert detail(send(app, "POST", REMOVAL, json=body))[:2] == (422, ["body", "key"])
+    removed = send(app, "POST", REMOVAL, json={"key": warning["key"]})
+    assert (removed.status_code, removed.json()["warnings"]) == (200, [])
+
+
+def test_a_storage_that_waits_takes_none_of_the_hosts_threads() -> None:
+    """However many requests wait for it, what the host does in its own threads goes on."""
+    released = threading.Event()
+
+    class Waiting(MemoryStorage):
+        def read(self, task_id: str) -> Any:
+            released.wait()
+            return super().read(task_id)
+
+    async def scene() -> tuple[str, set[int]]:
+        transport = httpx.ASGITransport(app=app_over(Waiting(), authorize=an_async_user))
+        async with httpx.AsyncClient(transport=transport, base_url="http://api.test") as client:
+            asked = [asyncio.create_task(client.get(BOUND)) for _ in range(60)]
+            for _ in range(20):
+                await asyncio.sleep(0)
+            async with asyncio.timeout(10):
+                said = await run_in_threadpool(lambda: "there")
+            released.set()
+            return said, {answer.status_code for answer in await asyncio.gather(*asked)}
+
+    try:
+        assert asyncio.run(scene()) == ("there", {200})
+    finally:
+        released.set()
+
+
+async def an_async_user(*_: object) -> str:
+    return "alice"

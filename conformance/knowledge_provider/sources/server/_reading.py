@@ -72,9 +72,15 @@ def too_large() -> RefusedError:
     return RefusedError(413, "body_too_large", message, ("body",))
 
 
-def read_removal(body: bytes) -> ExternalKnowledgeRef:
-    """The one reference of ``{"ref": {…}}``."""
-    return _reference(_field(_object(body, ("ref",)), "ref"), ("body", "ref"))
+def read_removal(body: bytes) -> ExternalKnowledgeRef | str:
+    """The one reference of ``{"ref": {…}}``, or the key of ``{"key": "…"}``, which a warning has."""
+    fields = _object(body, ("ref", "key"))
+    key = fields.get("key")
+    if key is None:
+        return _reference(_field(fields, "ref"), ("body", "ref"))
+    if type(key) is not str or fields.get("ref") is not None:
+        raise unfit(("body", "key"), "the key of a warning as a string, and no ref beside it", "something else came")
+    return key
 
 
 def read_additions(body: bytes) -> tuple[ExternalKnowledgeRef, ...]:

@@ -19,7 +19,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from knowledge_provider.cancel import read_seconds
+from knowledge_provider.adapting import DaemonThreads
+from knowledge_provider.cancel import CancelSignal, read_seconds
 from knowledge_provider.errors import (
     KnowledgeReferenceInvalidError,
     KnowledgeReferenceUnknownError,
@@ -42,6 +43,7 @@ Authorize = Callable[[Request, str], str | Awaitable[str | None] | None]
 """Called with the request and the task's id; gives the id of the user who may do this, or None where none is known."""
 
 _Read = TypeVar("_Read")
+_STORING: Final = DaemonThreads()
 _Handler = Callable[[Request], Awaitable[Response]]
 # What one user may see is kept by nobody, and read as nothing else than it is.
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -61,7 +63,7 @@ def external_sources_app(
     class and place. A body has at most 256 KiB and 100 references.
 
     Args:
-        bindings: What the tasks have bound; called in threads.
+        bindings: What the tasks have bound; called in at most 32 threads of this package's own.
         registry: The sources that are asked whether references stand before these are bound, and for documents.
         authorize: Who may read (GET) and change (POST) a task; ``async`` or not, and then called in a thread. It
             raises ``HTTPException`` with 403 or 404, or ``PermissionError``, for a user who may not, and gives None
@@ -204,7 +206,8 @@ class _Resource:
 async def _stored(change: Callable[..., BoundReferences], who: RetrievalContext, *refs: object) -> BoundReferences:
     """What the bindings say; in a thread, since a storage may wait."""
     try:
-        return await run_in_threadpool(change, who.session_id, *refs)
+        # Not the host's own threads: calls that wait for a locked database would take all of them.
+        return await _STORING.run(CancelSignal(), change, who.session_id, *refs)
     except KnowledgeReferenceInvalidError as error:
         raise _refusals.of_reference(error, ("body",)) from None
     except KnowledgeReferenceUnknownError as error:

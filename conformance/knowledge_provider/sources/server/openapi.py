@@ -128,7 +128,12 @@ _TEXT: Final = {"type": "string"}
 _SHAPES: Final[Mapping[str, Any]] = {
     "AddRefs": _object({"refs": _REFS}, closed=True),
     "SelectRefs": _object({"refs": _REFS}, closed=True, **_window()),
-    "RemoveRef": _object({"ref": _ref("ExternalKnowledgeRef")}, closed=True),
+    "RemoveRef": {
+        "oneOf": [
+            _object({"ref": _ref("ExternalKnowledgeRef")}, closed=True),
+            _object({"key": {"type": "string"}}, closed=True),
+        ]
+    },
     "BoundRefs": _object(
         {
             "items": _list("ExternalKnowledgeRef"),
