@@ -160,6 +160,7 @@ def waits_for_its_first_loop(sound: Any) -> Any:
     async def close() -> None:
         for reader in readers:
             reader.cancel()
+        readers.clear()
         if hasattr(sound, "close"):
             await settled(sound.close())
 
