@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 
 from knowledge_provider import limits, merging
+from knowledge_provider._origins import why
 from knowledge_provider.cancel import CancelSignal, read_seconds
 from knowledge_provider.composition import compose
 from knowledge_provider.errors import (
@@ -159,6 +160,7 @@ class CompositeProvider:
         answers = await self._of_each(lambda child: child.calls.retrieve(_copy(request), context, seconds), read)
         # Clause 9.6: the signal may have been cancelled and not the task.
         context.signal.raise_if_cancelled()
+        _log_failed(answers)
         return answers
 
     async def _of_each(
@@ -213,6 +215,13 @@ def _share(signal: CancelSignal, seconds: float) -> float:
     """The seconds that a child may take of what the caller has left."""
     remaining = signal.remaining()
     return seconds if remaining is None else min(seconds, _SHARE * remaining)
+
+
+def _log_failed(answers: Sequence[merging.Answer]) -> None:
+    # Clause 10.8. Where another child found something, this is the only place that says what happened.
+    for report, error in ((answer.report, answer.error) for answer in answers):
+        if report.status == "failed":
+            _LOG.warning("knowledge source %s: failed, %s%s", report.key, report.reason, why(error))
 
 
 def _log_unclosed(child: _Child, ending: Ending) -> None:

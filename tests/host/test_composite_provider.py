@@ -132,6 +132,15 @@ def test_an_outage_never_looks_like_nothing_known(first: Any, second: Any, outco
     assert [report.status for report in caught.value.sources] == ["failed", "failed" if second is OSError else "no_hit"]
 
 
+def test_what_a_failed_child_raised_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """By its class and place: where another one found something, nothing else says what happened."""
+    ask(CompositeProvider({"a": ScriptedProvider([OSError("https://example.com/?key=hunter2")]), "b": saying("1")}))
+    assert [message.partition(".py:")[0] for message in caplog.messages] == [
+        "knowledge source a: failed, error: OSError at scripted"
+    ]
+    assert "hunter2" not in caplog.text
+
+
 def test_a_host_hands_on_how_each_child_fared() -> None:
     """Clauses 5.11 and 8.11: in the outcome where something was found, and in the cause where all failed."""
     half = CompositeProvider({"a": ScriptedProvider([OSError]), "b": saying("1")})

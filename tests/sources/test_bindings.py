@@ -51,6 +51,13 @@ def test_what_is_bound_is_listed_in_order(bindings: TaskBindings) -> None:
     assert bindings.list("t2").refs == ()
 
 
+@pytest.mark.parametrize("wrong", [None, "bindings.db", Path("bindings.db"), {}, MemoryStorage, SQLiteStorage])
+def test_what_is_no_storage_is_refused_at_once(wrong: Any) -> None:
+    """Not at the first call, and with a word of what to pass."""
+    with pytest.raises(TypeError, match=r"storage must be .* pass SQLiteStorage"):
+        TaskBindings(wrong)
+
+
 def test_the_same_target_is_bound_once(bindings: TaskBindings) -> None:
     """It keeps its place and gets the new names; a mapping will do."""
     bindings.add("t1", PART, OTHER)

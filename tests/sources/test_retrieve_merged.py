@@ -5,7 +5,7 @@ import gc
 import itertools
 import logging
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -35,6 +35,8 @@ from knowledge_provider.sources import (
     ProviderSource,
     SourceRegistry,
     _answered_records,
+    list_documents,
+    list_merged,
     retrieve_merged,
     retrieving,
 )
@@ -108,6 +110,28 @@ def test_some_nonsense_before_a_record_hides_it_not() -> None:
     assert [record.id for record in merge(ScriptedSource("a", [[None] * 20 + FOUND])).records] == ["a:1", "a:2"]
 
 
+async def search() -> list[object]:
+    return []
+
+
+@pytest.mark.parametrize("wrong", [None, "found", 7, search, list, HandbookProvider()])
+def test_a_built_in_that_is_no_answer_is_refused_at_once(wrong: Any) -> None:
+    """It could give nothing in any call: a function that nobody called, or a provider that nobody asked."""
+    source = ScriptedSource("wiki", [FOUND])
+    with pytest.raises(TypeError, match=r"built_in must be an answer .* pass host\.search"):
+        merge(source, built_in=wrong)
+    assert source.calls == []
+
+
+@pytest.mark.parametrize("call", [retrieve_merged, list_documents, list_merged])
+@pytest.mark.parametrize("wrong", [None, [ScriptedSource("wiki")], ScriptedSource("wiki"), {"wiki": 1}, SourceRegistry])
+def test_what_is_no_registry_is_refused_at_once(call: Any, wrong: Any) -> None:
+    """As one sentence, and not out of a group of tasks; also where nothing is bound."""
+    asked = {"query": "q", "refs": [reference("wiki")]} if call is retrieve_merged else {"refs": []}
+    with pytest.raises(TypeError, match=r"registry must be a SourceRegistry.* pass SourceRegistry"):
+        asyncio.run(call(**asked, context=ALICE, registry=wrong))
+
+
 @pytest.mark.parametrize("name", HOSTILE_SOURCES)
 def test_a_hostile_source_costs_itself_alone(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Field case 73: the others' hits are there; nothing of a link or secret is in what comes out or in the log."""
@@ -149,6 +173,42 @@ def test_a_source_that_no_reference_could_name_is_not_shown(said: str) -> None:
     for refs in ([reference("a", "x" * 160), reference("a")], [everything]):
         records = merge(ScriptedSource("a", [found]), refs=refs).records
         assert [(record.id, record.source_id) for record in records] == [("a:2", "kb-1")]
+
+
+class Mistaken:
+    """Its author wrote two wrong lines."""
+
+    name = "mistaken"
+    capabilities: ClassVar[dict[str, bool]] = {}
+
+    def retrieve(self, query: Any, refs: object, context: object) -> object:
+        return query.lowerr()
+
+    async def list_documents(self, refs: Any, context: object, limit: int, offset: int) -> object:
+        return [{"document_id": ref["id"]} for ref in refs]
+
+
+def test_a_mistake_in_a_source_can_be_found(caplog: pytest.LogCaptureFixture) -> None:
+    """The log has the class of what was raised, the line and the function, in a thread and on the loop."""
+    merge(Mistaken())
+    place = f"test_retrieve_merged.py:{Mistaken.retrieve.__code__.co_firstlineno + 1} in retrieve"
+    assert caplog.messages == [
+        f"knowledge source mistaken ['kb-1']: failed, error, 0 records: AttributeError at {place}"
+    ]
+    caplog.clear()
+    asked = list_documents([reference("mistaken")], context=ALICE, registry=SourceRegistry(Mistaken()))
+    assert asyncio.run(asked).pages[0].status == "failed"
+    place = f"test_retrieve_merged.py:{Mistaken.list_documents.__code__.co_firstlineno + 1} in "
+    said = f"documents of the knowledge source mistaken: failed, error: TypeError at {place}"
+    assert [message[: len(said)] for message in caplog.messages] == [said]
+
+
+def test_a_record_that_names_no_source_can_be_found(caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing was raised: the log has this package's own words."""
+    merge(ScriptedSource("wiki", [[{"id": "1", "content": "c", "source_id": "kb-9"}]]))
+    assert caplog.messages[0].endswith(
+        "failed, invalid_response, 0 records: none of its records is from what was asked"
+    )
 
 
 def test_every_record_says_where_it_is_from() -> None:

@@ -68,6 +68,7 @@ def test_a_name_is_given_once() -> None:
         (source(list_documents="no"), "a callable list_documents"),
         (source(validate_refs=7), "a callable validate_refs"),
         (None, "a callable retrieve"),
+        (HandbookSource, "an object, and a class came"),
     ],
 )
 def test_what_is_no_source_is_refused(wrong: object, said: str) -> None:

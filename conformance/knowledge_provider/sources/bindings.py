@@ -8,10 +8,11 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from knowledge_provider import limits
-from knowledge_provider.errors import KnowledgeReferenceInvalidError, KnowledgeReferenceUnknownError
+from knowledge_provider.errors import KnowledgeReferenceInvalidError, KnowledgeReferenceUnknownError, read_or_none
 from knowledge_provider.sources.references import (
     ExternalKnowledgeRef,
     excludes,
@@ -27,6 +28,9 @@ TASK_ID_MAX: Final = limits.RESULT_ID_MAX
 
 BINDINGS_MAX: Final = 1000
 """Bindings of a task; each change writes all of them."""
+
+
+_STORES: Final = ("read", "change")
 
 
 class Row(NamedTuple):
@@ -95,9 +99,17 @@ class TaskBindings:
 
     Binding a whole source takes away its parts, and binding a part takes away the whole (clause 10.4). Synchronous;
     call it in a thread where its storage may block.
+
+    Raises:
+        TypeError: ``storage`` has no ``read`` and ``change``, as a path of a file.
     """
 
     def __init__(self, storage: BindingStorage) -> None:
+        if is_a(storage, type) or not all(callable(read_or_none(partial(getattr, storage, name))) for name in _STORES):
+            raise TypeError(
+                "storage must be an object with read and change, since bindings are kept nowhere else; got "
+                f"{class_name(storage)}: pass SQLiteStorage('bindings.db') for a file, or MemoryStorage()"
+            )
         self._storage = storage
 
     def add(self, task_id: str, *refs: object) -> BoundReferences:

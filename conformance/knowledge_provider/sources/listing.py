@@ -4,6 +4,7 @@ This file awaits. An entry of a page is a reference, ready to be bound, and read
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final, Literal
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from knowledge_provider import limits, merging
 from knowledge_provider._contexts import read_context
+from knowledge_provider._origins import why
 from knowledge_provider.cancel import read_seconds
 from knowledge_provider.errors import KnowledgeInvalidResponseError
 from knowledge_provider.models import RetrievalContext
@@ -19,7 +21,9 @@ from knowledge_provider.provider_calls import Ending
 from knowledge_provider.sources._answered_refs import documents_of, listed_entries
 from knowledge_provider.sources._asking import SOURCE_SECONDS, Turns, by_provider, of_each, share
 from knowledge_provider.sources.references import ExternalKnowledgeRef, source_key
-from knowledge_provider.sources.registry import References, SourceRegistry
+from knowledge_provider.sources.registry import References, SourceRegistry, read_registry
+
+_LOG: Final = logging.getLogger(__name__)
 
 PAGE_DEFAULT: Final = 20
 PAGE_MAX: Final = 100
@@ -113,7 +117,7 @@ class _Window:
     ) -> None:
         # Clause 10.9.
         self.context = read_context(context)
-        self.registry = registry
+        self.registry = read_registry(registry)
         self.limit = limit if type(limit) is int and 1 <= limit <= PAGE_MAX else 0
         self.offset = offset if type(offset) is int and 0 <= offset <= OFFSET_MAX else -1
         seconds = share(self.context.signal, read_seconds(timeout))
@@ -174,8 +178,10 @@ def _cut_off(name: str) -> DocumentPage:
 
 def _failed(name: str, ending: Ending) -> DocumentPage:
     # Clause 9.3.
-    report = merging.read_answer(name, ending, top_k=1).report
-    return DocumentPage(provider=name, status="failed", reason=report.reason or "error")
+    answer = merging.read_answer(name, ending, top_k=1)
+    reason = answer.report.reason or "error"
+    _LOG.warning("documents of the knowledge source %s: failed, %s%s", name, reason, why(answer.error))
+    return DocumentPage(provider=name, status="failed", reason=reason)
 
 
 def _page(name: str, refs: References, ending: Ending, limit: int, offset: int) -> DocumentPage:

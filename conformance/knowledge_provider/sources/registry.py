@@ -134,6 +134,16 @@ class SourceRegistry:
         return self._sources.get(name)
 
 
+def read_registry(value: object) -> SourceRegistry:
+    """The registry, as it came; raises ``TypeError`` for anything else, such as a list of sources."""
+    if not is_a(value, SourceRegistry):
+        raise TypeError(
+            f"registry must be a SourceRegistry, since a source is found by its name in one; got {class_name(value)}: "
+            "pass SourceRegistry(...) with your sources"
+        )
+    return value
+
+
 class _Door:
     """One method of a source in the shape that ``ProviderCalls`` calls: on the loop, or in a thread if it may block."""
 
@@ -151,6 +161,9 @@ def _called(function: Callable[..., Any], question: Question, context: Retrieval
 
 def registered(source: object) -> RegisteredSource:
     """The source as it is now, read once; raises ``KnowledgeProviderInvalidError`` when it is none by clause 10.1."""
+    # A class has the names of its objects, and no method of it could be called as theirs.
+    if is_a(source, type):
+        raise _refusal("an object, and a class came", "register what the class makes, as in WikiSource()")
     methods = {method: read_or_none(partial(getattr, source, method, None)) for method in _METHODS}
     for method, function in methods.items():
         if not callable(function) and (method == "retrieve" or function is not None):

@@ -10,8 +10,11 @@ import time
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, Final
 
+from pydantic import BaseModel
+
 from knowledge_provider import asking, limits
 from knowledge_provider._contexts import read_context
+from knowledge_provider._origins import why
 from knowledge_provider.cancel import read_seconds
 from knowledge_provider.models import RetrievalContext
 from knowledge_provider.provider_calls import Ending, ProviderCalls
@@ -27,10 +30,12 @@ from knowledge_provider.sources._asking import SOURCE_SECONDS, Turns, by_provide
 from knowledge_provider.sources._standing import BINDING_LEVEL, standing
 from knowledge_provider.sources.records import MergedRecords
 from knowledge_provider.sources.references import ExternalKnowledgeRef
-from knowledge_provider.sources.registry import References, RegisteredSource, SourceRegistry
-from knowledge_provider.text import is_a
+from knowledge_provider.sources.registry import References, RegisteredSource, SourceRegistry, read_registry
+from knowledge_provider.text import class_name, is_a
 
 _LOG: Final = logging.getLogger(__name__)
+# Rule N1.
+_ANSWERS: Final[tuple[type, ...]] = (list, tuple, dict, BaseModel)
 
 
 async def retrieve_merged(
@@ -64,11 +69,13 @@ async def retrieve_merged(
         KnowledgeOwnerRequiredError: The context names no owner (clause 10.9).
         KnowledgeQueryRequiredError: The query has nothing visible in it.
         KnowledgeReferenceInvalidError: One of ``refs`` is none; the message names the field.
-        TypeError: ``context`` or a number has another type.
+        TypeError: ``context``, ``registry`` or a number has another type; or ``built_in`` is neither an answer nor
+            awaitable, such as a function.
         ValueError: A time is not above 0.
         asyncio.CancelledError: The caller's task or signal was cancelled; then the sources' were, too.
     """
     try:
+        _require_answer(built_in)
         question = _Question(query, context, registry, top_k, timeout)
         groups = await by_provider(refs)
         own_seconds = share(context.signal, read_seconds(built_in_timeout))
@@ -98,7 +105,7 @@ class _Question:
         self.context = read_context(context)
         self.query = asking.read_query(query)
         self.top_k = asking.read_top_k(top_k)
-        self.registry = registry
+        self.registry = read_registry(registry)
         self.turns = Turns()
         self.seconds = share(self.context.signal, read_seconds(timeout))
 
@@ -138,6 +145,17 @@ async def ask_source(
     return without(answer, [ref for ref in refs if id(ref) not in asked])
 
 
+def _require_answer(built_in: object) -> None:
+    # What is awaited may come to anything, and that is in its status; this here is a mistake in the caller's own line.
+    if any(is_a(built_in, kind) for kind in _ANSWERS) or inspect.isawaitable(built_in):
+        return
+    raise TypeError(
+        "built_in must be an answer (an Outcome, a list, or a dict with results) or what can be awaited for one, since "
+        f"nothing else could give the host's own records; got {class_name(built_in)}: pass host.search(...), called "
+        "and not awaited, or leave it out"
+    )
+
+
 async def _built_in(found: Any, question: _Question, seconds: float) -> SourceAnswer:
     if not inspect.isawaitable(found):
         return read_built_in(Ending(found))
@@ -174,15 +192,18 @@ def _leave(built_in: object) -> None:
 
 
 def _log(answers: Sequence[SourceAnswer]) -> None:
-    # Clause 10.8: ids, status, slug and count; never a query, a content, a URL or what was raised.
-    for status in (answer.status for answer in answers):
+    # Clause 10.8: ids, status, slug and count, and of what was raised its class and place; never its words, a query, a
+    # content or a URL.
+    for answer in answers:
+        status = answer.status
         level = logging.WARNING if status.status == "failed" else logging.INFO
         _LOG.log(
             level,
-            "knowledge source %s [%s]: %s, %s, %d records",
+            "knowledge source %s [%s]: %s, %s, %d records%s",
             status.key,
             ", ".join(map(ascii, status.source_ids)),
             status.status,
             status.reason or "no reason",
             status.count or 0,
+            why(answer.error),
         )

@@ -11,6 +11,7 @@ from source_api import BOUND, DOCUMENTS, REMOVAL, WHOLE, app_over, ask, by_heade
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from knowledge_fakes.sources import ScriptedSource
 from knowledge_provider.sources import MemoryStorage, SourceRegistry, TaskBindings, read_reference
 from knowledge_provider.sources.server import external_sources_app
 
@@ -30,6 +31,16 @@ def raising(error: Exception) -> Callable[[Request, str], str | None]:
         raise error
 
     return authorize
+
+
+def test_arguments_of_another_kind_make_no_app() -> None:
+    """They are refused when the app is made, and not in its first request."""
+    storage: Any = MemoryStorage()
+    with pytest.raises(TypeError, match=r"bindings must be a TaskBindings.* MemoryStorage: pass TaskBindings"):
+        external_sources_app(storage, registry=SourceRegistry(), authorize=by_header)
+    registry: Any = [ScriptedSource("wiki")]
+    with pytest.raises(TypeError, match=r"registry must be a SourceRegistry.* list: pass SourceRegistry"):
+        external_sources_app(TaskBindings(storage), registry=registry, authorize=by_header)
 
 
 @pytest.mark.parametrize("authorize", [None, "alice", 7])

@@ -5,10 +5,7 @@ This file awaits. It knows requests and the order in which things are asked; who
 
 import inspect
 import logging
-import traceback
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import PurePath
 from typing import Any, Final, TypeVar
 
 from starlette.applications import Starlette
@@ -19,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from knowledge_provider._origins import origin
 from knowledge_provider.adapting import DaemonThreads
 from knowledge_provider.cancel import CancelSignal, read_seconds
 from knowledge_provider.errors import (
@@ -31,7 +29,7 @@ from knowledge_provider.provider_calls import is_async
 from knowledge_provider.sources._asking import SOURCE_SECONDS
 from knowledge_provider.sources.bindings import BoundReferences, TaskBindings
 from knowledge_provider.sources.listing import list_documents
-from knowledge_provider.sources.registry import References, SourceRegistry
+from knowledge_provider.sources.registry import References, SourceRegistry, read_registry
 from knowledge_provider.sources.server import _answering, _reading, _refusals, openapi
 from knowledge_provider.sources.server._refusals import RefusedError
 from knowledge_provider.sources.validating import validate_references
@@ -72,15 +70,21 @@ def external_sources_app(
         timeout: Seconds for each source in one request.
 
     Raises:
-        TypeError: ``authorize`` is no function, or ``timeout`` no number.
+        TypeError: ``authorize`` is no function, ``bindings`` no ``TaskBindings``, ``registry`` no ``SourceRegistry`` or
+            ``timeout`` no number.
         ValueError: ``timeout`` is not above 0.
     """
+    if not is_a(bindings, TaskBindings):
+        raise TypeError(
+            "bindings must be a TaskBindings, since nothing else knows what a task has bound; got "
+            f"{class_name(bindings)}: pass TaskBindings(...) over your storage"
+        )
     if not callable(authorize):
         raise TypeError(
             f"Wanted a function as authorize, and {class_name(authorize)} came: without one, everybody could read and "
             "change the sources of every task. Pass one that takes the request and the task's id, and gives the user's."
         )
-    api = _Api(bindings, registry, authorize, read_seconds(timeout))
+    api = _Api(bindings, read_registry(registry), authorize, read_seconds(timeout))
     app = Starlette(
         routes=[
             Route(openapi.BOUND, _Resource({"GET": api.bound, "POST": api.add})),
@@ -248,7 +252,4 @@ def _refusal(refused: RefusedError) -> Response:
 
 def _log(error: Exception) -> None:
     # Clause 10.8: a class and a place; the text may hold anything.
-    frame, line = deque(traceback.walk_tb(error.__traceback__), maxlen=1)[0]
-    place = f"{PurePath(frame.f_code.co_filename).name}:{line}"
-    cause = class_name(error.__cause__) if error.__cause__ is not None else "nothing else"
-    _LOG.error("a request about external sources failed: %s at %s, because of %s", class_name(error), place, cause)
+    _LOG.error("a request about external sources failed: %s", origin(error))
