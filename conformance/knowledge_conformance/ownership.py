@@ -92,13 +92,13 @@ def reached(exchange: Exchange, secret: Secret) -> str | None:
     return None
 
 
-def require_own(owner: Owner, exchange: Exchange) -> None:
+def require_own(owner: Owner, exchange: Exchange, *, hint: str = "") -> None:
     """Raise ``Inconclusive`` unless an owner got what it sees: without that, nothing follows from what another got."""
     missing = sorted(owner.sees.difference(ids_of(exchange)))
     if missing:
         raise Inconclusive(
             f"{show(missing[0])}, which the settings promise to the owner {show(owner.name)}, did not come",
-            hint=f"name ids under sees that come among the first {limits.TOP_K_MAX} to that owner's query",
+            hint=f"name ids under sees that come among the first {limits.TOP_K_MAX} to that owner's query{hint}",
         )
 
 

@@ -16,9 +16,9 @@ from knowledge_conformance.repro_bodies import PARTS
 
 _CONTRACT: Final = (
     "CancelSignal", "Health", "ProviderDescription", "RetrievalContext", "RetrievalRequest", "RetrievalResult",
-    "Source", "error_code", "normalize_response", "public_uri", "uri_fault",
+    "Source", "error_code", "is_blank", "normalize_response", "public_uri", "uri_fault",
 )  # fmt: skip
-_TEXT: Final = ("finite_number", "is_blank")
+_TEXT: Final = ("finite_number",)
 _MODULES: Final = ("asyncio", "contextlib", "inspect", "json", "re", "threading", "time", "timeit")
 _ASKED: Final = "opened.retrieve(REQUEST, CONTEXT)"
 _SPOKEN_OF: Final = {

@@ -174,7 +174,7 @@ class SourceSubject(Watched):
     ) -> calls.Ending:
         """One call of ``list_documents``, which is there."""
         context = context or self.context()
-        shown = f"list_documents({show_refs(refs)}, context, limit={limit}, offset={offset})"
+        shown = f"list_documents({show_refs(refs)}, context, {limit}, {offset})"
         return await self._called("list_documents", refs, context, limit, offset, shown=shown, signal=context.signal)
 
     async def start(self, query: str, refs: References, context: RetrievalContext) -> "asyncio.Task[Any] | None":

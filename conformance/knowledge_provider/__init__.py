@@ -63,6 +63,9 @@ from knowledge_provider.outcome import (
 from knowledge_provider.protocol import (
     KnowledgeProvider,
 )
+from knowledge_provider.text import (
+    is_blank,
+)
 from knowledge_provider.uris import (
     public_uri,
     uri_fault,
@@ -107,6 +110,7 @@ __all__ = [
     "SourceReport",
     "UriFault",
     "error_code",
+    "is_blank",
     "normalize_response",
     "public_uri",
     "uri_fault",

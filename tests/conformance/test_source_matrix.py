@@ -16,6 +16,7 @@ from knowledge_fakes.handbook import HandbookProvider
 from knowledge_fakes.making import MakerFault
 from knowledge_fakes.source_faults import SOURCE_FAULTS
 from knowledge_fakes.sources import HandbookSource, ScriptedSource, handbook_source
+from knowledge_provider import is_blank
 from knowledge_provider.sources import ProviderSource
 
 BASES = ({"id": "engineering"}, {"id": "people"})
@@ -39,7 +40,7 @@ class SyncSource:
         from knowledge_provider.errors import KnowledgeOwnerRequiredError
 
         context.signal.raise_if_cancelled()
-        if not context.owner_id.strip():
+        if is_blank(context.owner_id):
             raise KnowledgeOwnerRequiredError
         known = [ref for ref in refs if ref.id in ("engineering", "people")]
         return {"results": [{"id": f"{query} {ref.id}", "content": query, "source_id": ref.id} for ref in known]}

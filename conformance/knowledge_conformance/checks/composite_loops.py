@@ -29,12 +29,12 @@ async def in_own_loop(play: Play, *, where: str) -> None:
     if isinstance(ending.error, Violation):
         raise ending.error
     if ending.hung:
-        hint = "wait for each child until its own deadline, and leave it behind then"
+        hint = "wait for each child or source until its own deadline, and leave it behind then"
         raise Hang(wanted=f"an end within {LOOP_SECONDS:g} s", saw="none", hint=hint, where=where)
     if ending.error is not None:
         raise Violation(
             wanted="the host's event loop to go on",
-            saw=f"raised {show_error(ending.error)} out of a task of the composite's own, which stopped it",
+            saw=f"raised {show_error(ending.error)} out of a task beside the call, which stopped it",
             hint="catch BaseException inside each task: asyncio stops its loop for a SystemExit that a task raises",
             where=where,
         )

@@ -13,6 +13,7 @@ from knowledge_fakes.scripted import ScriptedProvider
 from knowledge_provider import CancelSignal, RetrievalContext, error_code
 from knowledge_provider.sources import ExternalKnowledgeRef, target_key
 
+_OWNER_CODE: Final = "knowledge_owner_required"
 _MOMENT_SECONDS: Final = 0.05
 _SECONDS: Final = 2.0
 
@@ -26,7 +27,8 @@ async def a_cancelled_call_asks_nobody(subject: MergingSubject) -> None:
     """
     signal = CancelSignal()
     signal.cancel("cancelled before the call")
-    await _refused(subject, new_context(signal=signal), None)
+    hint = "begin with context.signal.raise_if_cancelled()"
+    await _refused(subject, new_context(signal=signal), None, "with a cancelled signal", hint)
 
 
 # Clause 10.9
@@ -37,19 +39,20 @@ async def no_owner_is_refused(subject: MergingSubject) -> None:
     Whose sources these are is not known then. What is asked as nobody is asked with the rights of the service.
     """
     for owner in ("", " \u200b"):
-        await _refused(subject, new_context(owner_id=owner), "knowledge_owner_required")
+        hint = "raise KnowledgeOwnerRequiredError where is_blank(context.owner_id), both of knowledge_provider"
+        await _refused(subject, new_context(owner_id=owner), _OWNER_CODE, f"for the owner {show(owner)}", hint)
 
 
-async def _refused(subject: MergingSubject, context: RetrievalContext, code: str | None) -> None:
+async def _refused(subject: MergingSubject, context: RetrievalContext, code: str | None, when: str, hint: str) -> None:
     sources = [finding("wiki", "one"), finding("tickets", "two")]
     merging = await subject.over(sources)
     merged = await merging.ask(refs_to(sources), QUERY, context)
     asked = [source.name for source in sources if source.asked]
     if asked or merged.error is None or (code is not None and error_code(merged.error) != code):
         raise Violation(
-            wanted=f"{f'an exception with the code {code}' if code else 'an exception'}, and no source to be asked",
-            saw=f"that {', '.join(asked)} was asked" if asked else merged.came,
-            hint="begin with signal.raise_if_cancelled(), and raise KnowledgeOwnerRequiredError for a blank owner",
+            wanted=f"an exception{f' with the code {code}' if code else ''} {when}, and no source to be asked",
+            saw=f"{merged.came}, after asking {' and '.join(asked)}" if asked else merged.came,
+            hint=hint,
             where=merged.shown,
         )
     subject.observe()

@@ -244,7 +244,7 @@ async def a_blank_owner_is_refused(subject: Subject) -> None:
             raise Violation(
                 wanted=f"an exception for the owner {show(blank)}",
                 saw=exchange.size,
-                hint="begin retrieve with it: if not context.owner_id.strip(): raise KnowledgeOwnerRequiredError(...)",
+                hint="raise KnowledgeOwnerRequiredError where is_blank(context.owner_id), both of knowledge_provider",
             )
         subject.observe()
     await require_served(subject, owner, owner)

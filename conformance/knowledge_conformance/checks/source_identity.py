@@ -61,21 +61,25 @@ async def it_says_the_same_each_time(subject: SourceSubject) -> None:
     A task keeps references by the name: under another one the source of yesterday is not there any more. A host that
     adds to the capabilities that it was given must not have changed the source.
     """
-    first = _said(subject)
+    first, shown = _said(subject), _shown(subject)
     held = subject.member("capabilities")
     if is_a(held, dict):
         held["conformance-kit"] = True
-    again = _said(subject)
+    again, came = _said(subject), _shown(subject)
     if is_a(held, dict):
         held.pop("conformance-kit", None)
     if again != first:
         raise Violation(
-            wanted="the same name and capabilities as before",
-            saw=f"{show(subject.member('name'))} and {show(subject.member('capabilities'))}",
+            wanted=f"the same name and capabilities as before, {shown}",
+            saw=f"{came}, after a caller had put 'conformance-kit' into what it was given",
             hint="choose the name when the source is made; return a fresh dict, or types.MappingProxyType",
             where="source.name, source.capabilities",
         )
     subject.observe(2)
+
+
+def _shown(subject: SourceSubject) -> str:
+    return f"{show(subject.member('name'))} and {show(subject.member('capabilities'))}"
 
 
 def _said(subject: SourceSubject) -> Plain:

@@ -1,8 +1,8 @@
 """Clause 10.8: what a source writes into logs while it is asked. Knows what may not stand there."""
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Coroutine, Iterator
+from typing import Any, Final
 
 from knowledge_conformance.channels import Search
 from knowledge_conformance.check import Check, Inconclusive, Level, Violation, check
@@ -10,7 +10,7 @@ from knowledge_conformance.declared import declared
 from knowledge_conformance.exchange import text_of
 from knowledge_conformance.listening import WARNINGS, Listener, listening
 from knowledge_conformance.plain import copied
-from knowledge_conformance.source_subject import SourceExchange, SourceSubject
+from knowledge_conformance.source_subject import LEVEL, SourceExchange, SourceSubject, show_asked, show_refs
 from knowledge_conformance.taint import canary, unsearchable
 from knowledge_provider.sources import screening
 
@@ -21,7 +21,7 @@ _WORDS: Final = re.compile(r"\s+")
 
 
 # Clause 10.8
-@check("KP-1024", clause="10.8", level=Level.MUST, needs=("KP-1004",), calls=3, surveyed=True)
+@check("KP-1024", clause="10.8", level=Level.MUST, needs=("KP-1004",), calls=4, surveyed=True)
 async def nothing_of_the_task_is_written(subject: SourceSubject) -> None:
     """While it is asked it writes no query, content, raw URL or credential into logs, warnings or its output.
 
@@ -33,11 +33,12 @@ async def nothing_of_the_task_is_written(subject: SourceSubject) -> None:
     search = _Written(_secrets(subject, found), canary("control", subject.settings.seed))
     with listening(search) as listener:
         listener.control()
-        await _ask(subject, found[0], listener)
+        await _ask(subject, found[0], search, listener)
     if search.wrote or search.leaks:
         raise Violation(
             wanted="no query, content, raw URL or credential in what is written",
             saw=search.wrote or f"{search.leaks[0].found}, in {search.leaks[0].channel}",
+            where=search.wrote_by or search.leaks[0].call,
             hint="log the source's name, ids, a status, a slug and counts; quieten a client that logs its requests",
         )
     if listener.deaf:
@@ -47,15 +48,19 @@ async def nothing_of_the_task_is_written(subject: SourceSubject) -> None:
         )
 
 
-async def _ask(subject: SourceSubject, known: SourceExchange, listener: Listener) -> None:
+async def _ask(subject: SourceSubject, known: SourceExchange, search: Search, listener: Listener) -> None:
+    async def heard(name: str, call: Coroutine[Any, Any, object]) -> None:
+        search.call = name
+        await call
+        listener.settle()
+        subject.observe()
+
+    if subject.member("validate_refs") is not None:
+        await heard(f"validate_refs({show_refs(known.refs)}, {LEVEL!r})", subject.validate(known.refs))
     for query in (known.request.query, _query(subject)):
-        await subject.attempt(query, known.refs)
-        listener.settle()
-        subject.observe()
+        await heard(show_asked(query, known.refs), subject.attempt(query, known.refs))
     if subject.can_list:
-        await subject.list(known.refs, 1, 0)
-        listener.settle()
-        subject.observe()
+        await heard(f"list_documents({show_refs(known.refs)}, context, 1, 0)", subject.list(known.refs, 1, 0))
 
 
 def _query(subject: SourceSubject) -> str:
@@ -74,13 +79,14 @@ class _Written(Search):
     """Looks for raw URLs, and the credentials in them, beside what it is told."""
 
     wrote: str | None = None
+    wrote_by: str | None = None
 
     def hear(self, channel: str, text: str) -> None:
         """Search one text that was written meanwhile."""
         super().hear(channel, text)
         # A warning may name the page that explains it.
         if self.wrote is None and channel != WARNINGS and (found := next(_faults(text), None)):
-            self.wrote = f"{found}, in {channel}"
+            self.wrote, self.wrote_by = f"{found}, in {channel}", self.call
 
 
 def _faults(text: str) -> Iterator[str]:

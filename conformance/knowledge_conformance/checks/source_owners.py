@@ -8,6 +8,8 @@ from knowledge_conformance.ownership import OWNERS_MAX, Owner, crossed, owners_o
 from knowledge_conformance.render import show
 from knowledge_conformance.source_subject import SourceExchange, SourceSubject
 
+_COVERED: Final = ", and name under references what they are from: owners are asked for those alone"
+
 
 # Clause 4.3
 @check(
@@ -32,7 +34,7 @@ async def owners_are_kept_apart(subject: SourceSubject) -> None:
 
     own = [await ask(owner, owner.query) for owner in owners]
     for owner, exchange in zip(owners, own, strict=True):
-        require_own(owner, exchange)
+        require_own(owner, exchange, hint=_COVERED)
     # Each asks what every other asks: at once, so that they meet, and one by one, after who may see it has asked.
     pairs = [(owner, other.query) for other in owners for owner in owners]
     together = await asyncio.gather(*(ask(*pair) for pair in pairs))

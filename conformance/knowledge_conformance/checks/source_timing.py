@@ -91,7 +91,8 @@ async def answers_are_not_mixed_up(subject: SourceSubject) -> None:
     asked = await _asked(subject)
     if len(asked) < 2:
         raise Inconclusive(
-            "there are no two calls with different answers", hint="name a second reference, or a second query"
+            "every query finds the same records under every reference, so that a mixed-up answer would not show",
+            hint="name a query that finds other records (--provider-query), or a reference that holds others",
         )
     alone = [_ids(await subject.retrieve(*call)) for call in asked]
     together = await asyncio.gather(*(subject.attempt(*call) for call in asked))

@@ -71,7 +71,7 @@ class SourcesGoOn(PlainMerging):
         return await asyncio.shield(work)
 
 
-@fault("KP-1065", fragment="was asked")
+@fault("KP-1065", fragment="after asking")
 class AsksForNobody(PlainMerging):
     """Whether the caller has gone on is not looked at before the sources are asked."""
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from knowledge_fakes.source_faults._declared import fault
 from knowledge_fakes.sources import HandbookSource, References, reference
-from knowledge_provider import RetrievalContext
+from knowledge_provider import KnowledgeOwnerRequiredError, RetrievalContext
 from knowledge_provider.text import is_blank
 
 _LOG: Final = logging.getLogger(__name__)
@@ -92,6 +92,16 @@ class ServiceRights(HandbookSource):
     """Without an owner it searches with the rights of the service."""
 
     async def retrieve(self, query: str, refs: References, context: RetrievalContext, /) -> Any:
+        return await super().retrieve(query, refs, _somebody(context))
+
+
+@fault("KP-1015", fragment="\\u200b")
+class InvisibleOwner(HandbookSource):
+    """Who is left after strip() is an owner, also where nobody could see the name."""
+
+    async def retrieve(self, query: str, refs: References, context: RetrievalContext, /) -> Any:
+        if not context.owner_id.strip():
+            raise KnowledgeOwnerRequiredError("who?")
         return await super().retrieve(query, refs, _somebody(context))
 
 

@@ -3,6 +3,7 @@
 import logging
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -65,3 +66,26 @@ def test_what_may_not_be_written_is_found(write: Callable[[str], object], saw: s
     outcome, said = written(write)
     assert outcome is CheckOutcome.FAILED
     assert saw in said
+
+
+@pytest.mark.parametrize("method", ["validate_refs", "retrieve", "list_documents"])
+def test_the_call_that_wrote_is_shown(method: str) -> None:
+    """And not the last one: each method is asked, and only one of them writes."""
+
+    class Writing(HandbookSource):
+        def __getattribute__(self, name: str) -> Any:
+            found = super().__getattribute__(name)
+            return partial(self.telling, found) if name == method else found
+
+        def telling(self, call: Callable[..., Any], *arguments: Any) -> Any:
+            _LOG.info("GET https://wiki.example.com/search 200")
+            return call(*arguments)
+
+    run = Run(Target("made", Writing, instance=False), SETTINGS, kind=SOURCE)
+    result = run.result(BY_ID["KP-1024"])
+    run.close()
+    assert (result.outcome, result.saw) == (
+        CheckOutcome.FAILED,
+        "a raw URL, in a log record of 'test_source_logs' at INFO",
+    )
+    assert str(result.where).startswith(f"{method}(")
