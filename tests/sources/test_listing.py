@@ -123,6 +123,14 @@ def test_a_window_that_cannot_be_is_said(options: dict[str, Any], status: str) -
     assert (page.status, page.documents, source.pages) == (status, (), [])
 
 
+@pytest.mark.parametrize("options", [{"limit": 0}, {"offset": -1}])
+def test_a_source_without_a_listing_is_disabled_whatever_the_window(options: dict[str, Any]) -> None:
+    """No other window would change it: a client hides the button, and does not ask again."""
+    refs = [reference("plain"), reference("gone")]
+    found = asyncio.run(list_documents(refs, context=ALICE, registry=mixed_registry(), **options)).pages
+    assert [page.status for page in found] == ["disabled", "ignored"]
+
+
 def test_no_listing_is_disabled_and_no_source_is_ignored() -> None:
     """Neither has failed."""
     refs = [reference("plain"), reference("gone"), reference("handbook", "people")]

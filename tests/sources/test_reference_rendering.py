@@ -41,8 +41,8 @@ def openers(opener: Any) -> OpenerRegistry:
 @pytest.mark.parametrize("reference_", [RECORD, REF])
 def test_an_opener_says_where_it_opens(reference_: Any) -> None:
     """It gets the reference itself; the text is there beside it."""
-    rendered = render_reference(reference_, openers(lambda given: f"app://wiki/{given is reference_}"))
-    assert (rendered.text, rendered.opens) == (TEXT, "app://wiki/True")
+    rendered = render_reference(reference_, openers(lambda given: f"/app/wiki/{given is reference_}"))
+    assert (rendered.text, rendered.opens) == (TEXT, "/app/wiki/True")
 
 
 @pytest.mark.parametrize("reference_", [RECORD, REF])
@@ -56,12 +56,53 @@ def test_an_opener_says_where_it_opens(reference_: Any) -> None:
         openers(lambda _: "  "),
         openers(lambda _: 7),
         openers(lambda _: SECRET_URL),
+        openers(lambda _: "javascript:alert(1)"),
+        openers(lambda _: " JavaScript:alert(1)"),
+        openers(lambda _: "data:text/html,x"),
+        openers(lambda _: "app://wiki"),
+        openers(lambda _: "//evil.example/x"),
+        openers(lambda _: "/\\evil.example/x"),
+        openers(lambda _: "http://169.254.169.254/latest"),
+        openers(lambda _: "https://["),
+        openers(lambda _: "/app?token=k-12345678"),
     ],
 )
 def test_without_a_place_it_is_plain_text(reference_: Any, registry: OpenerRegistry | None) -> None:
     """No opener, one that fails, one that gives nothing, or one that gives a secret away."""
     rendered = render_reference(reference_, registry)
     assert (rendered.text, rendered.opens) == (TEXT, None)
+
+
+@pytest.mark.parametrize("place", ["/app/wiki/7", "#/wiki/7", "https://wiki.corp/7", "https://docs.example.com/7"])
+def test_a_link_or_a_path_of_ones_own_is_a_place(place: str) -> None:
+    """Also in the network of the deployment, and also a route behind the sign of a fragment."""
+    assert render_reference(RECORD, openers(lambda _: place)).opens == place
+
+
+@pytest.mark.parametrize(
+    ("opener", "said"),
+    [
+        (raising, "the opener of 'wiki' failed: SystemExit at test_reference_rendering.py:"),
+        (lambda _: 7, "the opener of 'wiki' gave a int, no text"),
+        (lambda _: SECRET_URL, "where the opener of 'wiki' leads is not shown: presigned-query"),
+        (lambda _: "javascript:alert(1)", "where the opener of 'wiki' leads is not shown: scheme"),
+    ],
+)
+def test_why_there_is_no_place_is_in_the_log(opener: Any, said: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Without what it gave or raised; one that gives nothing has nothing to say."""
+    render_reference(RECORD, openers(opener))
+    assert [message[: len(said)] for message in caplog.messages] == [said]
+    assert not any(text in caplog.text for text in (SECRET_URL, "alert", "no opener"))
+    caplog.clear()
+    render_reference(RECORD, openers(lambda _: None))
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("wrong", [None, "wiki:1", {"provider": "wiki", "id": "kb-1"}])
+def test_what_is_no_reference_is_refused(wrong: Any) -> None:
+    """With a word of what makes one."""
+    with pytest.raises(TypeError, match=r"reference must be a SourceRecord .* read_reference"):
+        render_reference(wrong)
 
 
 def test_a_reference_is_one_line() -> None:
@@ -76,7 +117,7 @@ def test_a_reference_is_one_line() -> None:
     assert render_reference(reference("wiki")).text == "kb-1 (wiki, kb-1)"
 
 
-@pytest.mark.parametrize("registry", [None, openers(raising), openers(lambda _: "app://x")])
+@pytest.mark.parametrize("registry", [None, openers(raising), openers(lambda _: "/app/x")])
 def test_the_body_stays_as_it_is(registry: OpenerRegistry | None) -> None:
     """Clause 10.6: whatever the openers do; the same place is one line."""
     body = "The answer.\n\n- with a list "

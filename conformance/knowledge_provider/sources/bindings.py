@@ -222,7 +222,7 @@ def read_task(task_id: object) -> str:
         came = f"a {class_name(task_id)} came" if not is_a(task_id, str) else "a blank, longer or unwritable one came"
         raise _invalid(
             "task_id",
-            f"a task's id of 1 to {TASK_ID_MAX} characters, and {came}. Bindings belong to a task. Nothing was stored. "
+            f"a task's id of 1 to {TASK_ID_MAX} characters, and {came}. Bindings belong to a task. Nothing was done. "
             "Send the id of the task.",
         )
     return str.__str__(task_id)

@@ -146,14 +146,14 @@ class _Window:
         return _page(name, refs, Ending(timed_out=True) if late else ending, self.limit, self.offset)
 
     def _not_asked(self, registered: bool, can_list: bool) -> PageStatus | None:
-        if not self.limit:
-            return "limit_out_of_range"
-        if self.offset < 0:
-            return "offset_out_of_range"
-        # Clauses 10.3 and 10.7: disabled is not failed.
+        # Clauses 10.3 and 10.7: disabled is not failed. First, since no other window would change it.
         if not registered:
             return "ignored"
-        return None if can_list else "disabled"
+        if not can_list:
+            return "disabled"
+        if not self.limit:
+            return "limit_out_of_range"
+        return "offset_out_of_range" if self.offset < 0 else None
 
 
 class _Gate:

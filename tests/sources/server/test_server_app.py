@@ -276,6 +276,27 @@ def test_a_source_is_asked_for_the_user() -> None:
     assert SECRET not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "place"),
+    [
+        ("GET", f"{DOCUMENTS}?limt=2", None, ["query", "limt"]),
+        ("GET", f"{BOUND}?limit=2", None, ["query", "limit"]),
+        ("POST", f"{BOUND}?task=t2", {"refs": [WHOLE]}, ["query", "task"]),
+        ("POST", f"{DOCUMENTS}?limit=2", {"refs": [WHOLE]}, ["query", "limit"]),
+        ("POST", f"{REMOVAL}?{SECRET}=1", {"ref": WHOLE}, ["query"]),
+    ],
+)
+def test_an_unknown_parameter_is_422(
+    bindings: TaskBindings, method: str, path: str, body: Any, place: list[str]
+) -> None:
+    """As an unknown field is: one that is mistyped would be left out without a word."""
+    status, where, words = detail(ask(app_over(bindings), method, path, json=body))
+    assert (status, where) == (422, place)
+    assert "Nothing was done." in words
+    assert SECRET not in words
+    assert bindings.list("t1").refs == ()
+
+
 WINDOWS = [("limit", value) for value in (0, -1, 101, 10**30)] + [("offset", value) for value in (-1, 1_000_001)]
 
 

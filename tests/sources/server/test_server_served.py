@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 
 from knowledge_fakes.vendors.serving import serving
 from knowledge_provider.sources import SQLiteStorage, TaskBindings
+from knowledge_provider.sources.server.openapi import OWN_DOCUMENT
 
 # An import that fails, as where nothing is installed.
 WITHOUT_STARLETTE = """
@@ -76,6 +77,16 @@ def test_one_that_is_mounted_deeper_says_where_it_is() -> None:
     assert ask(app, "GET", f"/knowledge{BOUND}").status_code == 200
     assert ask(app, "GET", "/knowledge/openapi.json").json()["servers"] == [{"url": "/knowledge"}]
     assert ask(app_over(), "GET", "/openapi.json").json()["servers"] == [{"url": "/"}]
+
+
+@pytest.mark.parametrize("mounted", [in_starlette, in_fastapi, as_routes])
+def test_its_document_can_be_had_beside_another(mounted: object) -> None:
+    """FastAPI has one of its own under the usual name; a path that is none says where this one is."""
+    assert callable(mounted)
+    app = mounted(app_over())
+    assert BOUND.replace("t1", "{task_id}") in ask(app, "GET", OWN_DOCUMENT).json()["paths"]
+    said = ask(app_over(), "GET", "/api/tasks").json()["detail"][0]["msg"]
+    assert OWN_DOCUMENT in said
 
 
 def test_a_failure_inside_shows_no_traceback_where_the_host_debugs() -> None:

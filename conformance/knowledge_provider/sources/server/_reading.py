@@ -56,7 +56,7 @@ def require_json(headers: Mapping[str, str]) -> None:
         raise RefusedError(
             415,
             "content_type_unsupported",
-            "Content-Type: wanted application/json, not compressed; another came, or none. Nothing was stored. Send "
+            "Content-Type: wanted application/json, not compressed; another came, or none. Nothing was done. Send "
             "JSON, and say so.",
             ("header", "content-type"),
         )
@@ -67,7 +67,7 @@ def require_json(headers: Mapping[str, str]) -> None:
 def too_large() -> RefusedError:
     """For a body that is not read to its end."""
     message = (
-        f"body: wanted at most {BODY_MAX} bytes, and more came. Nothing was stored. Send fewer references at a time."
+        f"body: wanted at most {BODY_MAX} bytes, and more came. Nothing was done. Send fewer references at a time."
     )
     return RefusedError(413, "body_too_large", message, ("body",))
 
@@ -94,12 +94,18 @@ def read_selection(body: bytes) -> tuple[tuple[ExternalKnowledgeRef, ...], Windo
     return _references(_field(fields, "refs")), _window(fields, "body")
 
 
+def refuse_parameters(names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse a query with another parameter than these: one that is mistyped would be one that is left out."""
+    if unknown := [name for name in names if name not in known]:
+        shown = shown_name(unknown[0])
+        wanted = f"no parameter but {', '.join(known)}" if known else "no parameters"
+        raise unfit(("query", shown) if shown else ("query",), wanted, "another came")
+
+
 def read_query(pairs: Iterable[tuple[str, str]]) -> Window:
-    """``limit`` and ``offset`` of a query; other parameters are not looked at."""
+    """``limit`` and ``offset`` of a query, in which there are no others."""
     sent: dict[str, object] = {}
     for name, value in pairs:
-        if name not in ("limit", "offset"):
-            continue
         if name in sent:
             raise unfit(("query", name), "the parameter once", "it came more than once")
         sent[name] = int(value) if _WHOLE.fullmatch(value) else value

@@ -58,7 +58,7 @@ class RefusedError(Exception):
 def unfit(location: Location, wanted: str, came: str) -> RefusedError:
     """For what was sent and cannot be read."""
     field = location[-1]
-    message = f"{field}: wanted {wanted}; {came}. Nothing was stored. Send it as it should be."
+    message = f"{field}: wanted {wanted}; {came}. Nothing was done. Send it as it should be."
     return RefusedError(422, "request_invalid", message, location)
 
 

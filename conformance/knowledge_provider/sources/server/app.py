@@ -5,7 +5,7 @@ This file awaits. It knows requests and the order in which things are asked; who
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, TypeVar
 
 from starlette.applications import Starlette
@@ -56,7 +56,8 @@ def external_sources_app(
 ) -> Starlette:
     """The API as an app, to serve or to mount at ``/`` after the routes of another app.
 
-    Its paths begin with ``/api/tasks/{task_id}/external-knowledge-refs``; its OpenAPI document is at ``/openapi.json``.
+    Its paths begin with ``/api/tasks/{task_id}/external-knowledge-refs``; its OpenAPI document is at ``/openapi.json``
+    and, for apps that have one there, at ``/api/external-knowledge-refs/openapi.json``.
     Every body is JSON, and every refusal names the field; what went wrong inside is only in the log, and there by its
     class and place. A body has at most 256 KiB and 100 references.
 
@@ -91,6 +92,7 @@ def external_sources_app(
             Route(openapi.REMOVAL, _Resource({"POST": api.remove})),
             Route(openapi.DOCUMENTS, _Resource({"GET": api.documents, "POST": api.documents_of})),
             Route(openapi.DOCUMENT, _Resource({"GET": _document})),
+            Route(openapi.OWN_DOCUMENT, _Resource({"GET": _document})),
         ],
         exception_handlers={404: _no_path},
     )
@@ -127,7 +129,7 @@ class _Api:
         return self._answer(await _stored(self._bindings.remove, who, ref))
 
     async def documents(self, request: Request) -> Response:
-        who = await self._admit(request)
+        who = await self._admit(request, _reading.Window._fields)
         window = _reading.read_query(request.query_params.multi_items())
         bound = await _stored(self._bindings.list, who)
         return await self._list(bound.refs, who, window)
@@ -146,8 +148,11 @@ class _Api:
     def _answer(self, bound: BoundReferences) -> Response:
         return _json(_answering.bound_answer(bound, self._registry.names))
 
-    async def _admit(self, request: Request) -> RetrievalContext:
-        """Who asks, and as the session for which task; what is sent is not read before that."""
+    async def _admit(self, request: Request, known: Collection[str] = ()) -> RetrievalContext:
+        """Who asks, and as the session for which task; what is sent is not read before that.
+
+        ``known`` are the parameters that a query may have.
+        """
         task = _reading.read_path_task(request.path_params["task_id"])
         try:
             user = await self._user(request, task)
@@ -161,6 +166,7 @@ class _Api:
         if not is_a(user, str):
             _LOG.error("authorize gave a %s; wanted the user's id as a string, or None", class_name(user))
             raise _refusals.failed()
+        _reading.refuse_parameters(request.query_params, known)
         return RetrievalContext(owner_id=user, session_id=task)
 
     async def _user(self, request: Request, task: str) -> Any:
@@ -237,9 +243,9 @@ async def _document(request: Request) -> Response:
 
 
 async def _no_path(_: Request, __: Exception) -> Response:
-    return _refusal(
-        RefusedError(404, "path_unknown", "There is nothing under this path. See /openapi.json for those there are.")
-    )
+    # Where it is mounted is not said: a path may hold what the client sent.
+    words = f"There is nothing under this path. See {openapi.OWN_DOCUMENT}, under the same mount, for those there are."
+    return _refusal(RefusedError(404, "path_unknown", words))
 
 
 def _json(content: Mapping[str, Any]) -> Response:

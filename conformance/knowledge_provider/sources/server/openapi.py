@@ -17,6 +17,8 @@ BOUND: Final = "/api/tasks/{task_id}/external-knowledge-refs"
 REMOVAL: Final = f"{BOUND}/remove"
 DOCUMENTS: Final = f"{BOUND}/documents"
 DOCUMENT: Final = "/openapi.json"
+OWN_DOCUMENT: Final = "/api/external-knowledge-refs/openapi.json"
+"""The same under a name that no other app has: beside FastAPI, its own document has the first."""
 
 _VERSION: Final = "3.1.0"
 _PROBLEMS: Final[Mapping[int, str]] = {
