@@ -25,6 +25,11 @@ OWNERS = {
     "tomas": OwnerExpectation(query="salary letter", sees=("notes-tomas#salary",)),
 }
 SETTINGS = Settings(references=BASES, queries=("release policy", "parental leave"), owners=OWNERS)
+# The ids of a provider's passages are those of their bases.
+OWNERS_OF_BASES = {
+    "mara": OwnerExpectation(query="dentist appointment", sees=("people:notes-mara#dentist",)),
+    "tomas": OwnerExpectation(query="salary letter", sees=("engineering:notes-tomas#salary",)),
+}
 
 
 class SyncSource:
@@ -65,7 +70,8 @@ def run_of(make: Callable[[], Any], settings: Settings = SETTINGS) -> Run:
 @pytest.mark.parametrize("name", CONFORMANT)
 def test_a_conformant_source_trips_nothing(name: str) -> None:
     """Every check passes or does not apply."""
-    settings = SETTINGS if name != "a synchronous one" else SETTINGS.model_copy(update={"owners": {}})
+    owners = {"a synchronous one": {}, "a provider": OWNERS_OF_BASES}.get(name, OWNERS)
+    settings = SETTINGS.model_copy(update={"owners": owners})
     run = run_of(CONFORMANT[name], settings)
     found = {result.id: result for result in run.results.values() if result.outcome not in HOLDS}
     assert found.keys() == ADVISED.get(name, set()), found

@@ -198,6 +198,8 @@ class _Bases:
         self.peak = max(self.peak, self.now)
         await asyncio.sleep(0)
         self.now -= 1
+        if base == "hung":
+            await asyncio.Event().wait()
         if base in ("gone", "down"):
             raise KnowledgeBaseUnknownError("gone") if base == "gone" else KnowledgeUnauthorizedError("down")
         found = {"id": "1", "content": f"of {base}", "source": {"id": "page 7", "title": "T", "locator": "p. 2"}}
@@ -221,6 +223,7 @@ def test_one_id_in_two_bases_is_two_records() -> None:
     [
         (("a", "gone"), [("book", "hit", None), ("book.gone", "ignored", "not_registered")]),
         (("down", "a"), [("book", "hit", None), ("book.down", "failed", "unauthorized")]),
+        (("hung", "a"), [("book", "hit", None), ("book.hung", "failed", "timeout")]),
         (("empty", "gone"), [("book", "no_hit", None), ("book.gone", "ignored", "not_registered")]),
         (("empty", "down"), [("book", "failed", "unauthorized")]),
         (("gone", "down"), [("book", "failed", "unauthorized")]),
@@ -229,7 +232,7 @@ def test_one_id_in_two_bases_is_two_records() -> None:
 )
 def test_one_base_costs_no_other(bases: tuple[str, ...], statuses: list[tuple[str, str, str | None]]) -> None:
     """One that is deleted or down is in the summary, and what the others found is there; nothing looks whole."""
-    found = of_bases(*bases)
+    found = merged(ProviderSource(_Bases()), *(reference("book", base) for base in bases), timeout=0.5)
     assert [(each.key, each.status, each.reason) for each in found.summary] == statuses
     assert [record.source_id for record in found.records] == [base for base in bases if base == "a"]
 

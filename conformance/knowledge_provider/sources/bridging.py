@@ -4,8 +4,9 @@ This file awaits. Both ways keep what the other side promises: whose knowledge, 
 """
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -32,7 +33,8 @@ from knowledge_provider.sources.retrieving import ask_source
 from knowledge_provider.text import is_a
 
 _SECONDS: Final = limits.CALL_SECONDS_DEFAULT
-_CUT_OFF: Final = Ending(error=asyncio.CancelledError())
+# As many as anybody looks at (rule N2).
+_RESULTS_MAX: Final = limits.TOP_K_MAX * limits.CANDIDATES_PER_RESULT
 
 
 class ProviderSource:
@@ -40,8 +42,8 @@ class ProviderSource:
 
     A base is asked for by itself, at most 32 at a time, so that each record says which it is from; ``all_accessible``
     asks for none. What a provider cannot be told to keep to does not stand: a folder, a document, a scope beside
-    ``all_accessible``, and an id of more than 120 characters. A base that fails or is not known costs its own records.
-    It has no listing.
+    ``all_accessible``, and an id of more than 120 characters. A base that fails, hangs or is not known costs its
+    own records: each has 10 seconds, and nine tenths of what is left of the caller's deadline. It has no listing.
 
     Args:
         provider: Any object that keeps clauses 1.1 to 1.6.
@@ -78,30 +80,43 @@ class ProviderSource:
                 f"{wanted}. A provider can be asked for whole bases or for everything, and would answer more than was "
                 "bound, or nothing. Bind the whole source."
             )
-        # Clause 7.5.
-        gate = asyncio.Semaphore(limits.CONCURRENCY_MAX)
-        endings = await of_each(refs, lambda ref: self._of(ref, query, own, gate), lambda _: _CUT_OFF)
-        answers = [
-            merging.read_answer(_base_key(ref), ending, top_k=limits.TOP_K_MAX)
-            for ref, ending in zip(refs, endings, strict=True)
-        ]
+        asking = _Asking(share(own.signal, _SECONDS))
+        answers = await of_each(
+            refs,
+            lambda ref: self._of(ref, query, own, asking),
+            lambda ref: _read(ref, Ending(error=asyncio.CancelledError())),
+        )
         if (error := _unanswered(answers)) is not None:
             raise _raisable(error, self.name)
-        found = [self._records(answer, ref) for answer, ref in zip(answers, refs, strict=True)]
         # In turn, so that one base does not take the room of the others.
-        results = [record for each in zip_longest(*found) for record in each if record is not None]
+        pairs = ([(result, ref) for result in answer.results] for answer, ref in zip(answers, refs, strict=True))
+        found = (pair for each in zip_longest(*pairs) for pair in each if pair is not None)
+        results = [
+            _record(result, ref, self.name, self._description.label) for result, ref in islice(found, _RESULTS_MAX)
+        ]
         return {"results": results, "sources": _reports(answers, refs)}
 
     async def _of(
-        self, ref: ExternalKnowledgeRef, query: str, context: RetrievalContext, gate: asyncio.Semaphore
-    ) -> Ending:
+        self, ref: ExternalKnowledgeRef, query: str, context: RetrievalContext, asking: "_Asking"
+    ) -> merging.Answer:
         bases = (ref.id,) if ref.mode == "explicit" and ref.id is not None else ()
         request = RetrievalRequest(query=query, top_k=limits.TOP_K_MAX, knowledge_base_ids=bases)
-        async with gate:
-            return await self._calls.retrieve(request, context)
+        async with asking.gate:
+            ending = await self._calls.retrieve(request, context, asking.left())
+        return await asking.turns.read(lambda: _read(ref, ending))
 
-    def _records(self, answer: merging.Answer, ref: ExternalKnowledgeRef) -> list[dict[str, Any]]:
-        return [_record(result, self.name, ref, self._description.label) for result in answer.results]
+
+class _Asking:
+    """What the bases of one call share: how many are asked at a time (7.5), until when (9.1), and turns (7.4)."""
+
+    def __init__(self, seconds: float) -> None:
+        self._ends = time.monotonic() + seconds
+        self.gate = asyncio.Semaphore(limits.CONCURRENCY_MAX)
+        self.turns = Turns()
+
+    def left(self) -> float:
+        """Seconds until the answers that have come have to be handed on."""
+        return max(0.0, self._ends - time.monotonic())
 
 
 class SourceProvider:
@@ -209,7 +224,15 @@ def _base_key(ref: ExternalKnowledgeRef) -> str:
     return plain if len(plain) <= limits.KEY_MAX else stable_id(ref.id)
 
 
-def _record(result: merging.Result, name: str, ref: ExternalKnowledgeRef, label: str) -> dict[str, Any]:
+def _read(ref: ExternalKnowledgeRef, ending: Ending) -> merging.Answer:
+    return merging.read_answer(_base_key(ref), ending, top_k=limits.TOP_K_MAX)
+
+
+def _cut_off(ref: ExternalKnowledgeRef) -> merging.Answer:
+    return _read(ref, Ending(error=asyncio.CancelledError()))
+
+
+def _record(result: merging.Result, ref: ExternalKnowledgeRef, name: str, label: str) -> dict[str, Any]:
     source = result.get("source", {})
     # Clause 6.2: a non-public place may stand in both, and a record holds no raw URL (clause 10.6).
     page, locator = (shown if shown and not screening.fault(shown) else None for shown in _places(source))

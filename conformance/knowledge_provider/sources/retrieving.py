@@ -28,7 +28,7 @@ from knowledge_provider.sources._answered_records import (
 )
 from knowledge_provider.sources._asking import SOURCE_SECONDS, Turns, by_provider, of_each, share
 from knowledge_provider.sources._standing import BINDING_LEVEL, standing
-from knowledge_provider.sources.records import MergedRecords
+from knowledge_provider.sources.records import MergedRecords, SourceStatus
 from knowledge_provider.sources.references import ExternalKnowledgeRef
 from knowledge_provider.sources.registry import References, RegisteredSource, SourceRegistry, read_registry
 from knowledge_provider.text import class_name, is_a
@@ -192,18 +192,23 @@ def _leave(built_in: object) -> None:
 
 
 def _log(answers: Sequence[SourceAnswer]) -> None:
+    for answer in answers:
+        _log_one(answer.status, answer.error)
+        for status in answer.inner:
+            _log_one(status, None)
+
+
+def _log_one(status: SourceStatus, error: BaseException | None) -> None:
     # Clause 10.8: ids, status, slug and count, and of what was raised its class and place; never its words, a query, a
     # content or a URL.
-    for answer in answers:
-        status = answer.status
-        level = logging.WARNING if status.status == "failed" else logging.INFO
-        _LOG.log(
-            level,
-            "knowledge source %s [%s]: %s, %s, %d records%s",
-            status.key,
-            ", ".join(map(ascii, status.source_ids)),
-            status.status,
-            status.reason or "no reason",
-            status.count or 0,
-            why(answer.error),
-        )
+    level = logging.WARNING if status.status == "failed" else logging.INFO
+    _LOG.log(
+        level,
+        "knowledge source %s [%s]: %s, %s, %d records%s",
+        status.key,
+        ", ".join(map(ascii, status.source_ids)),
+        status.status,
+        status.reason or "no reason",
+        status.count or 0,
+        why(error),
+    )
