@@ -7,11 +7,15 @@ from knowledge_conformance.check import Check, in_phases
 from knowledge_conformance.checks import (
     source_answers,
     source_asking,
+    source_calls,
+    source_documents,
     source_identity,
     source_listing,
     source_logs,
     source_owners,
+    source_permissions,
     source_references,
+    source_secrets,
     source_timing,
 )
 from knowledge_conformance.source_subject import SourceSubject
@@ -25,7 +29,11 @@ CHECKS: Final[tuple[Check, ...]] = in_phases(
     *source_references.CHECKS,
     *source_timing.CHECKS,
     *source_logs.CHECKS,
+    *source_documents.CHECKS,
+    *source_calls.CHECKS,
+    *source_secrets.CHECKS,
     *source_owners.CHECKS,
+    *source_permissions.CHECKS,
 )
 """Every check of a retrieval source, prerequisites first."""
 

@@ -7,6 +7,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Final, Protocol
 
 from knowledge_conformance import calls
@@ -23,6 +24,7 @@ LEVEL: Final = "task"
 """What ``validate_refs`` is told: references are bound to a task."""
 NAME_REFERENCES: Final = "references = [{ id = 'your-source' }] in the settings, or --source-reference ID"
 _SHOWN_MAX: Final = 4
+_NUMBERS: Final = count(1)
 
 References = tuple[ExternalKnowledgeRef, ...]
 
@@ -133,11 +135,11 @@ class SourceSubject(Watched):
 
     def context(self, **changes: Any) -> RetrievalContext:
         """A fresh trusted context with its own signal; ``changes`` replace its fields, also by what no model allows."""
+        number = next(_NUMBERS)
         fields = {
             "owner_id": self.owner,
-            "session_id": "conformance-session",
-            "turn_id": "conformance-turn",
-            "trace_id": "conformance-trace",
+            # Others in each call, as they are in each turn: what hangs on one changes.
+            **{f"{name}_id": f"conformance-{name}-{number}" for name in ("session", "turn", "trace")},
             "signal": CancelSignal(deadline=asyncio.get_running_loop().time() + self.settings.timeout),
         }
         return RetrievalContext.model_construct(**{**fields, **changes})
@@ -179,8 +181,18 @@ class SourceSubject(Watched):
 
     async def start(self, query: str, refs: References, context: RetrievalContext) -> "asyncio.Task[Any] | None":
         """A call of ``retrieve`` as a task that a check can cancel, or None when it answered without one."""
-        self.count(show_asked(query, refs), self.settings.timeout)
-        begun = await calls.begin(self.member("retrieve"), query, refs, context)
+        return await self._started("retrieve", query, refs, context, shown=show_asked(query, refs))
+
+    async def start_list(
+        self, refs: References, limit: int, offset: int, context: RetrievalContext
+    ) -> "asyncio.Task[Any] | None":
+        """The same of ``list_documents``, which is there."""
+        shown = f"list_documents({show_refs(refs)}, context, limit={limit}, offset={offset})"
+        return await self._started("list_documents", refs, context, limit, offset, shown=shown)
+
+    async def _started(self, name: str, *arguments: object, shown: str) -> "asyncio.Task[Any] | None":
+        self.count(shown, self.settings.timeout)
+        begun = await calls.begin(self.member(name), *arguments)
         return asyncio.ensure_future(calls.finish(begun)) if inspect.isawaitable(begun) else None
 
     async def _called(

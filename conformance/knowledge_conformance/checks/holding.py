@@ -3,13 +3,15 @@
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from knowledge_conformance.blame import SAMPLE_SECONDS, Stack, agreed, stack_of_thread
 from knowledge_conformance.check import Check, Inconclusive, Level, Phase, Violation, check
 from knowledge_conformance.subject import Subject
+from knowledge_conformance.watched import Watched
 from knowledge_provider import RetrievalRequest, limits
 
 _LOOP_ATTEMPTS: Final = 3
@@ -36,30 +38,35 @@ async def the_loop_keeps_running(subject: Subject) -> None:
     """
     first, *others = await subject.unasked(1 + _LOOP_ATTEMPTS)
     await subject.attempt(first)
+    fresh = [partial(_answered, subject, request) for request in others]
     # What was never asked, past any cache, and then what a cache may hold.
-    answered = [
-        await _let_go(subject, others),
-        await _let_go(subject, [others[0]] * _LOOP_ATTEMPTS),
-    ]
+    answered = [await let_go(subject, fresh), await let_go(subject, fresh[:1] * _LOOP_ATTEMPTS)]
     if not any(answered):
         raise Inconclusive(
             "no call was answered, and one that raises at once holds nothing", hint="see what KP-302 says of them"
         )
 
 
-async def _let_go(subject: Subject, requests: Sequence[RetrievalRequest]) -> bool:
-    """Whether a call that let go of the loop was answered; raises ``Violation`` when all of them held it."""
+async def _answered(subject: Subject, request: RetrievalRequest) -> bool:
+    return (await subject.attempt(request.model_copy(deep=True))).error is None
+
+
+async def let_go(subject: Watched, attempts: Sequence[Callable[[], Awaitable[bool]]]) -> bool:
+    """Whether a call that let go of the loop was answered; raises ``Violation`` when all of them held it.
+
+    Each attempt makes one call, and says whether it was answered.
+    """
     # The least of a few: a busy machine may hold up one call, a blocking client holds up all.
     stacks: list[Stack] = []
-    for request in requests:
-        held = await _held(subject, request.model_copy(deep=True))
+    for attempt in attempts:
+        held = await _held(attempt)
         if held.seconds <= limits.LOOP_HELD_SECONDS:
             subject.observe()
             return held.answered
         stacks.extend(held.stacks)
     raise Violation(
         wanted=f"the event loop to be free again within {limits.LOOP_HELD_SECONDS * 1000:g} ms",
-        saw=f"that it was held for longer in each of {len(requests)} calls{agreed(stacks)}",
+        saw=f"that it was held for longer in each of {len(attempts)} calls{agreed(stacks)}",
         hint="use the vendor's async client, or await asyncio.to_thread(...) around the synchronous one",
     )
 
@@ -73,7 +80,7 @@ class _Held:
     answered: bool
 
 
-async def _held(subject: Subject, request: RetrievalRequest) -> _Held:
+async def _held(attempt: Callable[[], Awaitable[bool]]) -> _Held:
     longest = 0.0
     sampler = _Sampler(threading.get_ident())
 
@@ -87,12 +94,12 @@ async def _held(subject: Subject, request: RetrievalRequest) -> _Held:
 
     ticker = asyncio.ensure_future(tick())
     await asyncio.sleep(_TICK_SECONDS)
-    exchange = await subject.attempt(request)
+    answered = await attempt()
     await asyncio.sleep(2 * _TICK_SECONDS)
     sampler.stop()
     ticker.cancel()
     await asyncio.wait({ticker})
-    return _Held(longest, sampler.stacks, exchange.error is None)
+    return _Held(longest, sampler.stacks, answered)
 
 
 class _Sampler:

@@ -19,6 +19,7 @@ from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.listening import Listener, listening
 from knowledge_conformance.subject import ProviderRaisedError, Subject
 from knowledge_conformance.taint import canary, unsearchable
+from knowledge_conformance.watched import Watched
 from knowledge_provider import CancelSignal, RetrievalRequest
 
 _PLACES_MAX: Final = 3
@@ -35,7 +36,7 @@ class _Asked(NamedTuple):
     context: Mapping[str, Any] = MappingProxyType({})
 
 
-class _Searching(NamedTuple):
+class Searching(NamedTuple):
     """A search for what can be searched for, and in words what cannot."""
 
     search: Search
@@ -50,7 +51,8 @@ class _Searching(NamedTuple):
             raise _unsearched(self.refused)
 
 
-def _begin(subject: Subject) -> _Searching:
+def begin(subject: Watched) -> Searching:
+    """A search for what the settings declare; raises ``Inapplicable`` and ``Inconclusive`` where there is nothing."""
     names = subject.settings.secrets
     if not names:
         raise Inapplicable(
@@ -62,7 +64,7 @@ def _begin(subject: Subject) -> _Searching:
     usable = {name: value for name, value in values.items() if name not in refused}
     if not usable:
         raise _unsearched(told)
-    return _Searching(Search(usable, canary("control", subject.settings.seed)), told)
+    return Searching(Search(usable, canary("control", subject.settings.seed)), told)
 
 
 def _unsearched(told: str) -> Inconclusive:
@@ -151,7 +153,7 @@ async def no_secret_in_what_is_said(subject: Subject) -> None:
     the variables that secrets = [...] names, as they are, percent-encoded, escaped as JSON, in Base64 and hexadecimal.
     What repr() and str() write of the provider counts, too.
     """
-    searching = _begin(subject)
+    searching = begin(subject)
     search = searching.search
     for exchange in await subject.survey():
         _look_at(search, exchange)
@@ -176,7 +178,7 @@ async def no_secret_in_what_is_raised(subject: Subject) -> None:
     out of time, unknown filters, an unknown base, an unknown owner, texts that break query languages. Where none fails,
     nothing was seen. A context that "from None" hides is looked at, too.
     """
-    searching = _begin(subject)
+    searching = begin(subject)
     failed = 0
     for asked in _provocations(await _known(subject)):
         exchange = await _ask(subject, searching.search, asked)
@@ -211,7 +213,7 @@ async def no_secret_in_what_is_written(subject: Subject) -> None:
     those that do not propagate too, every warning, and standard output and error, while the provider is made and while
     calls succeed and fail.
     """
-    searching = _begin(subject)
+    searching = begin(subject)
     known, search = await _known(subject), searching.search
     search.leaks.extend(subject.life.overheard)
     async with _listening(searching) as listener:
@@ -242,7 +244,7 @@ async def no_secret_when_closing(subject: Subject) -> None:
     What a library says of connections that it drops is mostly written by nobody's own code, and least looked at.
     Searched: what is raised, logged, warned of and printed.
     """
-    searching = _begin(subject)
+    searching = begin(subject)
     if subject.member("close") is None:
         raise Inapplicable("the provider has no close()")
     known, search = await _known(subject), searching.search
@@ -259,7 +261,7 @@ async def no_secret_when_closing(subject: Subject) -> None:
 
 
 @asynccontextmanager
-async def _listening(searching: _Searching) -> AsyncGenerator[Listener]:
+async def _listening(searching: Searching) -> AsyncGenerator[Listener]:
     with listening(searching.search) as listener:
         listener.control()
         yield listener
@@ -267,7 +269,7 @@ async def _listening(searching: _Searching) -> AsyncGenerator[Listener]:
             await asyncio.sleep(0)
 
 
-def _end(searching: _Searching, listener: Listener) -> None:
+def _end(searching: Searching, listener: Listener) -> None:
     searching.end(
         "no declared secret in what the process writes",
         "log what is asked and how it ended, not the request of the back end with its headers and URL; put a filter on "

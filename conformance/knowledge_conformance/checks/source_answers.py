@@ -15,7 +15,8 @@ from knowledge_provider.sources import screening
 from knowledge_provider.text import is_a, is_blank, short_text
 
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[\x21-\x7e]+", re.IGNORECASE)
-_REFUSALS: Final = frozenset({"knowledge_reference_invalid", "knowledge_reference_unknown"})
+REFUSALS: Final = frozenset({"knowledge_reference_invalid", "knowledge_reference_unknown"})
+"""Codes by which a source refuses a reference."""
 _SHOWN_FIELDS: Final = ("title", "source_name")
 
 
@@ -134,6 +135,11 @@ async def source_uris_are_stable(subject: SourceSubject) -> None:
                     where=place(again, f"results[{at}].{name}"),
                 )
         subject.observe()
+    if not subject.observations:
+        raise Inconclusive(
+            "no record came again under the id that it had, so none could be compared",
+            hint="see what KP-1037 says of ids that change from call to call",
+        )
 
 
 # Clause 10.6
@@ -192,7 +198,7 @@ async def everything(subject: SourceSubject) -> SourceExchange:
         if ending.error is not None or not ending.value:
             raise Inapplicable("the source does not know the mode all_accessible")
     exchange = await subject.attempt(query, refs)
-    if exchange.error is not None and error_code(exchange.error) in _REFUSALS:
+    if exchange.error is not None and error_code(exchange.error) in REFUSALS:
         raise Inapplicable("the source refuses the mode all_accessible")
     if exchange.error is not None:
         raise Violation(

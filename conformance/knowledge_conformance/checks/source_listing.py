@@ -8,6 +8,7 @@ from knowledge_conformance.exchange import as_dict
 from knowledge_conformance.plain import copied, model_fields
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.source_subject import References, SourceSubject, show_ref
+from knowledge_provider import RetrievalContext
 from knowledge_provider.adapting import stable_id
 from knowledge_provider.errors import KnowledgeReferenceInvalidError
 from knowledge_provider.sources import ExternalKnowledgeRef, read_reference, screening, target_key
@@ -133,6 +134,18 @@ async def pages_join_to_the_whole(subject: SourceSubject) -> None:
             saw=f"{len(whole) - len(set(whole))} of {len(whole)} again",
             hint="list a document once, though several references or folders have it",
         )
+
+
+async def listed_to(subject: SourceSubject, refs: References, context: RetrievalContext) -> References:
+    """The longest page of these references in this context; raises ``Violation`` for what is none."""
+    ending = await subject.list(refs, WHOLE_LIMIT, 0, context)
+    if ending.error is not None:
+        refuse_unserved(ending.error)
+    held = (as_dict(ending.value) or {}).get("documents") if is_a(ending.value, dict) else ending.value
+    if ending.error is not None or not (is_a(held, list) or is_a(held, tuple)):
+        came = show(ending.value) if ending.error is None else f"raised {show_error(ending.error)}"
+        raise Violation(wanted=_SHAPE, saw=came, hint="list what this owner may see, and nothing where that is nothing")
+    return tuple(_entry(entry, refs, at) for at, entry in enumerate(held))
 
 
 # Clause 10.7

@@ -18,6 +18,11 @@ _LONG: Final = 24
 """Code points of a content by which it is known again."""
 _CONTENTS_MAX: Final = 16
 _WORDS: Final = re.compile(r"\s+")
+_PIECE: Final = 40
+"""Code points of each piece by which the rest of a content is known again."""
+_QUOTES: Final = "\"'`,;()[]{}<>"
+_KEY: Final = re.compile(r"[A-Za-z0-9_.+/-]{16,}")
+_HEADER: Final = re.compile(r"\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{16,}", re.IGNORECASE)
 
 
 # Clause 10.8
@@ -31,6 +36,7 @@ async def nothing_of_the_task_is_written(subject: SourceSubject) -> None:
     """
     found = await subject.found()
     search = _Written(_secrets(subject, found), canary("control", subject.settings.seed))
+    search.pieces = tuple(piece for text in _contents(found) for piece in _pieces(text))
     with listening(search) as listener:
         listener.control()
         await _ask(subject, found[0], search, listener)
@@ -69,10 +75,14 @@ def _query(subject: SourceSubject) -> str:
 
 
 def _secrets(subject: SourceSubject, found: list[SourceExchange]) -> dict[str, str]:
-    texts = (copied(text_of(entry, "content")) or "" for exchange in found for _, entry in exchange.entries)
-    contents = {f"content {at}": text[:_LONG] for at, text in enumerate(dict.fromkeys(texts)) if len(text) >= _LONG}
+    contents = {f"content {at}": text[:_LONG] for at, text in enumerate(_contents(found))}
     own = {name: value for name, value in declared(subject.settings.secrets).items() if not unsearchable(value)}
-    return {"the query": _query(subject), **own, **dict(list(contents.items())[:_CONTENTS_MAX])}
+    return {"the query": _query(subject), **own, **contents}
+
+
+def _contents(found: list[SourceExchange]) -> list[str]:
+    texts = (copied(text_of(entry, "content")) or "" for exchange in found for _, entry in exchange.entries)
+    return [text for text in dict.fromkeys(texts) if len(text) >= _LONG][:_CONTENTS_MAX]
 
 
 class _Written(Search):
@@ -80,18 +90,29 @@ class _Written(Search):
 
     wrote: str | None = None
     wrote_by: str | None = None
+    pieces: tuple[str, ...] = ()
 
     def hear(self, channel: str, text: str) -> None:
         """Search one text that was written meanwhile."""
         super().hear(channel, text)
         # A warning may name the page that explains it.
+        if self.wrote is None and any(piece in text for piece in self.pieces):
+            self.wrote, self.wrote_by = f"a part of a content, in {channel}", self.call
         if self.wrote is None and channel != WARNINGS and (found := next(_faults(text), None)):
             self.wrote, self.wrote_by = f"{found}, in {channel}", self.call
 
 
 def _faults(text: str) -> Iterator[str]:
-    # Links alone: max_token=512 is no credential. Word by word, since only the beginning of a text is looked at.
-    return (fault for word in _WORDS.split(text) if "://" in word if (fault := screening.fault(word)))
+    if _HEADER.search(text):
+        yield "a credential"
+    # Links, and keys by the form of their vendor: max_token=512 is none. Word by word, since only the beginning of a
+    # text is looked at.
+    words = [word.strip(_QUOTES) for word in _WORDS.split(text)]
+    yield from (fault for word in words if "://" in word or _KEY.fullmatch(word) if (fault := screening.fault(word)))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    return (text[at : at + _PIECE] for at in range(_LONG, len(text) - _PIECE, _PIECE))
 
 
 CHECKS: Final[tuple[Check, ...]] = (nothing_of_the_task_is_written,)

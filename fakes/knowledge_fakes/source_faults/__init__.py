@@ -9,11 +9,13 @@ from types import MappingProxyType
 from typing import Final
 
 from knowledge_fakes.making import MakerFault
-from knowledge_fakes.source_faults import (  # noqa: F401 - each declares its faults
+from knowledge_fakes.source_faults import (  # noqa: F401 - each declares its own
     _answers,
     _asking,
+    _documents,
     _identity,
     _listing,
+    _permissions,
     _references,
     _timing,
 )
