@@ -26,15 +26,16 @@ _PARAMETER: Final = (
     r"credentials?|signature))"
 )
 _NAMED: Final = re.compile(
-    rf"(?<![a-z0-9]){_PARAMETER}\s*=\s*\S|(?<![a-z0-9]){_PARAMETER}[\"']?\s*:\s*[\"']?(?=[^\s0-9]*+[0-9])\S{{8,}}"
+    rf"(?<![a-z0-9]){_PARAMETER}\s*=\s*\S|(?<![a-z0-9]){_PARAMETER}[\"']?\s*:\s*[\"']?(?=[^\s0-9]{{0,64}}+[0-9])\S{{8,}}"
 )
-# `*+` above and below: to try each shorter beginning again would hold the loop for seconds (clause 7.4).
+# Above and below, a digit is looked for in 64 characters, and no shorter beginning is tried again: that would hold the
+# loop for seconds (clause 7.4), and a token that begins with 64 letters is none that a machine made.
 # The forms that vendors publish so that scanners find them. Case matters in them.
 _FORMS: Final = re.compile(
-    r"(?<![A-Za-z0-9])(?:sk-(?=[^\s0-9]*+[0-9])[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|"
-    r"github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}|"
-    r"hf_[A-Za-z0-9]{20,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}|"
-    r"(?:[Bb]earer|[Bb]asic) (?=[^\s0-9]*+[0-9])[A-Za-z0-9._~+/=-]{12,})|-----BEGIN [A-Z ]*PRIVATE KEY"
+    r"(?<![A-Za-z0-9])(?:sk-(?=[^\s0-9]{0,64}+[0-9])[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|"
+    r"github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|"
+    r"AIza[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}|"
+    r"(?:[Bb]earer|[Bb]asic) (?=[^\s0-9]{0,64}+[0-9])[A-Za-z0-9._~+/=-]{12,})|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
 # What there is in every text that the expressions above find: to look for it takes a tenth of their time.
 _SIGNS_OF_FORMS: Final = (
@@ -50,7 +51,7 @@ _SIGNS_OF_FORMS: Final = (
     "eyJ",
     "earer",
     "asic",
-    "-----",
+    "--",
 )
 _SIGNS_OF_NAMES: Final = ("key", "token", "secret", "passw", "pwd", "credential", "signature")
 
