@@ -9,7 +9,7 @@ import pytest
 
 from knowledge_fakes.scripted import MALFORMED, RAISING, SECRET
 from knowledge_fakes.sources import PagingSource, reference
-from knowledge_provider import RetrievalContext
+from knowledge_provider import Outcome, RetrievalContext
 from knowledge_provider.sources import (
     DocumentListing,
     ExternalKnowledgeRef,
@@ -118,6 +118,29 @@ def test_no_answer_costs_another_its_page(name: str, call: Callable[..., Any]) -
     assert (sound.provider, sound.status, len(sound.documents)) == ("sound", "listed", 5)
     assert hostile.status in ("listed", "failed")
     assert {(document.provider, document.id) for document in hostile.documents} <= {("hostile", "kb-1")}
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["an answer", "an outcome"])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_no_answer_of_the_host_costs_a_source_its_records(name: str, whole: bool) -> None:
+    """Clause 9.2, for what is awaited for the host's own; also where it calls itself an outcome, and was never read."""
+
+    async def own() -> object:
+        made = ANSWERS[name]()
+        return _outcome(results=made, citations=made, sources=made) if whole else made
+
+    async def call(**options: Any) -> MergedRecords:
+        return await retrieve_merged("q", built_in=own(), **options)
+
+    found = asked(call, PagingSource("other", [FOUND]))
+    assert [record.id for record in found.records[-1:]] == ["sound:1"]
+    assert {record.source_type for record in found.records} <= {"knowledge_base", "other", "sound"}
+    assert [result.id for result in found.outcome("q").results] == [record.id for record in found.records]
+    assert "127.0.0.1" not in str(found)
+
+
+def _outcome(**fields: Any) -> Outcome:
+    return Outcome.model_construct(status="ok", query="q", **fields)
 
 
 def test_an_error_is_read_by_its_code_and_not_by_its_truth() -> None:
