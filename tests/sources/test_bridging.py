@@ -14,6 +14,7 @@ from knowledge_fakes.handbook import HandbookProvider, SyncHandbookProvider
 from knowledge_fakes.scripted import RAISING, ScriptedProvider
 from knowledge_fakes.sources import HOSTILE_SOURCES, HandbookSource, reference
 from knowledge_provider import (
+    CompositeProvider,
     KnowledgeBaseUnknownError,
     KnowledgeFiltersUnsupportedError,
     KnowledgeOwnerRequiredError,
@@ -277,3 +278,14 @@ def test_a_base_that_is_down_is_said_by_the_provider_of_a_source() -> None:
     answer = asyncio.run(provider.retrieve(RetrievalRequest(query="q"), ALICE))
     assert [result["id"] for result in answer["results"]] == ["a:1"]
     assert [(each["key"], each["status"]) for each in answer["sources"]] == [("book.down", "failed")]
+
+
+def test_a_child_that_is_down_is_a_base_that_was_not_heard() -> None:
+    """A composite that found something elsewhere does not look whole behind a ``ProviderSource``."""
+    found = [{"id": "1", "content": "c"}]
+    children = {"up": ScriptedProvider([found]), "down": ScriptedProvider([OSError("down")])}
+    answer = merged(ProviderSource(CompositeProvider(children, key="book")), reference("book", "a"))
+    assert [(each.key, each.status, each.reason, each.count) for each in answer.summary] == [
+        ("book", "hit", None, 1),
+        ("book.a", "failed", "error", 1),
+    ]

@@ -592,6 +592,28 @@ def test_a_reference_that_does_not_stand_is_in_the_summary() -> None:
     assert [each.source_ids for each in merged.summary] == [("a",), ("gone",)]
 
 
+def test_a_source_names_nothing_in_the_summary_but_references(caplog: pytest.LogCaptureFixture) -> None:
+    """Clause 10.8: what it reports of others could be a query, a content or a link; so could its status."""
+    said = [("kb-1", "failed"), ("zq-words", "failed"), ("kb-2", "zq-words"), ("https://zq-words.example", "failed")]
+    sources = [{"key": key, "status": status} for key, status in said]
+    refs = [reference("wiki", "kb-1"), reference("wiki", "kb-2")]
+    found = [{**each, "source_id": "kb-1"} for each in FOUND]
+    with caplog.at_level(logging.DEBUG, "knowledge_provider"):
+        merged = merge(ScriptedSource("wiki", [{"results": found, "sources": sources}]), refs=refs)
+    assert fared(merged) == [("wiki", "hit", None, 2), ("wiki.kb-1", "failed", None, None)]
+    assert "zq-words" not in caplog.text + str(merged.summary)
+
+
+def test_a_child_of_the_hosts_own_that_failed_is_said() -> None:
+    """Clause 9.3: a host over a composite knows which child was not heard, and so does who reads what was merged."""
+    reported = [{"key": "faq", "status": "failed", "reason": "timeout"}, {"key": "a b", "status": "failed"}]
+    merged = merge(built_in={"results": FOUND, "sources": reported})
+    assert fared(merged) == [
+        ("knowledge_base", "hit", None, 2),
+        ("knowledge_base.faq", "failed", "timeout", None),
+    ]
+
+
 def test_no_more_is_read_than_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clause 7.4: what stands behind the last record that is kept is not looked through."""
     read: list[object] = []

@@ -35,6 +35,10 @@ _UNCUT: Final = 2**62
 _BUILT_IN_SCHEME: Final = "knowledge.base"
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[\x21-\x7e]+", re.IGNORECASE)
 
+_KEYS: Final = re.compile(r"[a-z0-9_.-]+")
+# Clause 9.3.
+_STATUSES: Final = frozenset({"hit", "no_hit", "ignored", "failed"})
+
 _References = Sequence[ExternalKnowledgeRef]
 
 
@@ -59,7 +63,7 @@ def read_source(name: str, refs: _References, ending: Ending, top_k: int) -> Sou
     """
     # Clauses 5.10, 9.2 and 9.3, as for any provider behind another.
     answer = merging.read_answer(name, ending, top_k=top_k)
-    inner = tuple(_status(report, ()) for report in answer.inner)
+    inner = _of_references(name, refs, answer.inner)
     if answer.error is not None or answer.report.status != "hit":
         return SourceAnswer(_status(answer.report, _ids(refs)), error=answer.error, inner=inner)
     records = _unique(_external(name, refs, ending.value, top_k), top_k)
@@ -75,12 +79,12 @@ def read_built_in(ending: Ending) -> SourceAnswer:
     """What the host found itself: an outcome, a provider's answer, or what was raised instead."""
     answer = merging.read_answer(BUILT_IN, ending, top_k=BUILT_IN_MAX)
     if answer.error is not None or answer.report.status != "hit":
-        return SourceAnswer(_status(answer.report, ()), error=answer.error)
+        return SourceAnswer(_status(answer.report, ()), error=answer.error, inner=_of_children(answer.inner))
     own = _own_outcome(ending.value)
     # Clause 10.5: all of it stays.
     records = _unique(map(_built_in, own.results), BUILT_IN_MAX)
     status = SourceStatus(key=BUILT_IN, status="hit", count=len(records))
-    return SourceAnswer(status, records, citations=own.citations)
+    return SourceAnswer(status, records, inner=_of_children(answer.inner), citations=own.citations)
 
 
 def ignored(name: str, refs: _References) -> SourceAnswer:
@@ -91,9 +95,8 @@ def ignored(name: str, refs: _References) -> SourceAnswer:
 def without(answer: SourceAnswer, dropped: _References) -> SourceAnswer:
     """The same answer, which says of references that do not stand that they were not asked (clauses 9.3, 10.4)."""
     ids = tuple(dict.fromkeys(ref.id or ref.mode for ref in dropped))[: limits.SOURCE_REPORTS_MAX]
-    # A name has no dot, so these are nobody else's.
-    keys = ((short_text(f"{answer.status.key}.{each}", limits.PROVIDER_NAME_MAX), each) for each in ids)
-    return replace(answer, inner=(*answer.inner, *(_ignored(key, (each,)) for key, each in keys)))
+    dropped_too = (_ignored(_inner_key(answer.status.key, each), (each,)) for each in ids)
+    return replace(answer, inner=(*answer.inner, *dropped_too))
 
 
 def merged(answers: Sequence[SourceAnswer]) -> MergedRecords:
@@ -117,6 +120,22 @@ def _status(report: SourceReport, ids: tuple[str, ...]) -> SourceStatus:
 
 def _ignored(key: str, ids: tuple[str, ...]) -> SourceStatus:
     return SourceStatus(key=key, status="ignored", reason="not_registered", count=0, source_ids=ids)
+
+
+def _of_references(name: str, refs: _References, reports: Sequence[SourceReport]) -> tuple[SourceStatus, ...]:
+    # Clauses 5.11 and 10.8: what a source says of a reference, and nothing else, since it may call others anything.
+    ids = {_inner_key(name, each): each for each in (ref.id or ref.mode for ref in refs)}
+    return tuple(_status(each, (ids[each.key],)) for each in reports if each.key in ids and each.status in _STATUSES)
+
+
+def _of_children(reports: Sequence[SourceReport]) -> tuple[SourceStatus, ...]:
+    # The same of a composite that the host has: its children have keys.
+    return tuple(_status(each, ()) for each in reports if _KEYS.fullmatch(each.key) and each.status in _STATUSES)
+
+
+def _inner_key(name: str, part: str) -> str:
+    # A name has no dot, so these are nobody else's.
+    return short_text(f"{name}.{part}", limits.PROVIDER_NAME_MAX)
 
 
 def _ids(refs: _References) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from knowledge_provider.errors import (
     KnowledgeUnavailableError,
 )
 from knowledge_provider.models import RetrievalContext, RetrievalRequest
+from knowledge_provider.outcome import SourceReport
 from knowledge_provider.provider_calls import Ending, ProviderCalls
 from knowledge_provider.sources import screening
 from knowledge_provider.sources._answered_records import made_uri
@@ -254,13 +255,19 @@ def _places(source: Mapping[str, str]) -> tuple[str | None, str | None]:
 
 
 def _reports(answers: Sequence[merging.Answer], refs: References) -> list[dict[str, Any]]:
-    """Clause 5.11: the bases that did not answer, by their ids, and what the provider itself says of its sources."""
-    unheard = [
-        {**answer.report.model_dump(exclude_none=True), "key": ref.id or ref.mode}
+    """Clause 5.11: the bases that did not answer, or not for all that is behind them, by their ids."""
+    reports = (
+        report.model_copy(update={"key": ref.id or ref.mode, "count": answer.report.count})
         for answer, ref in zip(answers, refs, strict=True)
-        if answer.error is not None
-    ]
-    return [*unheard, *(report.model_dump(exclude_none=True) for answer in answers for report in answer.inner)]
+        if (report := _unheard(answer)) is not None
+    )
+    return [report.model_dump(exclude_none=True) for report in reports]
+
+
+def _unheard(answer: merging.Answer) -> SourceReport | None:
+    # A composite that found something says in this way that a child of its own failed.
+    failed = (report for report in answer.inner if report.status == "failed")
+    return answer.report if answer.error is not None else next(failed, None)
 
 
 def _unanswered(answers: Sequence[merging.Answer]) -> BaseException | None:
