@@ -28,6 +28,7 @@ SUBJECT: Final = MergingSubject
 """What a check looks at."""
 
 NOT_TESTED: Final[Mapping[str, str]] = {
+    "7.1 (threads)": "how many sources that hang a merging host leaves behind, before it asks no more, is not counted",
     "10.2 (storing)": "what a task stores is not seen through a call that merges",
     "10.4 (storing)": "adding and removing bindings is another interface than merging",
     "10.6 (openers)": "how a reference is drawn is the client's",

@@ -50,6 +50,12 @@ NOT_TESTED: Final[Mapping[str, str]] = {
     "10.5 (sources)": "a source is merged by the host, and does not see the others",
     "5.10 (sources)": "the kit does not take a source's back end away",
     "7.6 (sources)": "the kit cannot make a source's back end slow",
+    "2.3 (sources)": "a source has no close, so nothing ends what it keeps",
+    "3.6 (another process)": "the same question is asked again in this process alone",
+    "7.2 (every await)": "a source's call is cancelled after a few turns of the event loop, not at each await",
+    "7.4 (validate_refs)": "how long it takes is the host's to bound, which calls a synchronous one in a thread",
+    "10.8 (later)": "what a source writes when its call has long ended is not waited for",
+    "10.7 (long lists)": "documents behind the first hundred are passed over by those checks that ask for all at once",
     "10.7 (bounds)": "a host refuses a limit or an offset out of range itself, and the source is not asked",
 }
 """Clauses about retrieval sources, or lines of them, that no check stands for, with the reason."""
