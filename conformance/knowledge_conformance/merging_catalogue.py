@@ -9,6 +9,7 @@ from knowledge_conformance.checks import (
     merging_calls,
     merging_ending,
     merging_isolation,
+    merging_reading,
     merging_records,
     merging_said,
 )
@@ -16,6 +17,7 @@ from knowledge_conformance.merging_subject import MergingSubject
 
 CHECKS: Final[tuple[Check, ...]] = in_phases(
     *merging_records.CHECKS,
+    *merging_reading.CHECKS,
     *merging_isolation.CHECKS,
     *merging_ending.CHECKS,
     *merging_calls.CHECKS,

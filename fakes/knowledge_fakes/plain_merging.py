@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from knowledge_fakes._plain_calls import Ending, ending
 from knowledge_fakes._plain_children import PlainChildren
-from knowledge_provider import RetrievalContext, error_code, errors, normalize_response
+from knowledge_provider import RetrievalContext, error_code, errors, limits, normalize_response
 from knowledge_provider.errors import read_or_none
 from knowledge_provider.sources import ExternalKnowledgeRef, screening, target_key
-from knowledge_provider.text import is_a, is_blank
+from knowledge_provider.text import is_a, is_blank, short_text
 
 Record = dict[str, Any]
 References = tuple[ExternalKnowledgeRef, ...]
@@ -49,17 +49,25 @@ class PlainMerging(PlainChildren):
         """One search, each duty in its place."""
         self.admit(context)
         groups = self.groups(tuple(refs))
-        endings = await self.ask_each(query, groups, context)
-        own = self.read_built_in(endings.pop(OWN))
+        endings = await self.ask_each(self.question(query), groups, context)
+        found = endings.pop(OWN)
+        own = self.read_built_in(found)
         answers = {name: self.read_source(name, held, endings.get(name)) for name, held in groups.items()}
         summary = [self.status(name, groups[name], answer) for name, answer in answers.items()]
-        return {"records": self.merged(own, answers), "summary": summary}
+        return {"records": self.merged(own, answers), "summary": [*self.own_status(found), *summary]}
 
     def admit(self, context: RetrievalContext) -> None:
         """Clauses 10.9 and 7.3."""
         if is_blank(context.owner_id):
             raise errors.KnowledgeOwnerRequiredError("No owner came. Name who asks.")
         context.signal.raise_if_cancelled()
+
+    def question(self, query: str) -> str:
+        """Clause 8.3: what is asked, as everybody gets it."""
+        asked = short_text(query, limits.QUERY_MAX)
+        if not asked:
+            raise errors.KnowledgeQueryRequiredError("No query came. Ask for something.")
+        return asked
 
     def groups(self, refs: References) -> dict[str, References]:
         """Clause 10.4: what is asked of whom."""
@@ -148,6 +156,10 @@ class PlainMerging(PlainChildren):
         """Clause 9.5: unique for each source."""
         return f"{name}/{own}"[:160]
 
+    def own_id(self, own: str) -> str:
+        """Clause 9.5: no source's name has a blank in it."""
+        return f"{OWN}/{own}"[:160]
+
     def uri_of(self, name: str, source_id: str, item: Any) -> str:
         """Clause 10.6: the source's own, or one that is made of what does not change."""
         own = _text(item, "source_uri")
@@ -166,7 +178,7 @@ class PlainMerging(PlainChildren):
         results = normalize_response(found.value, query="", limit=64).results
         return [
             {
-                "id": result.id,
+                "id": self.own_id(result.id),
                 "content": result.content,
                 "source_type": OWN,
                 "source_id": result.id,
@@ -182,9 +194,13 @@ class PlainMerging(PlainChildren):
 
     def status(self, name: str, refs: References, answer: Answer) -> dict[str, Any]:
         """Clauses 9.3 and 10.8."""
-        ids = [ref.id for ref in refs if ref.id is not None]
+        ids = list(dict.fromkeys(ref.id for ref in refs if ref.id is not None))
         count = len(answer.records)
         return {"key": name, "status": answer.status, "reason": answer.reason, "count": count, "source_ids": ids}
+
+    def own_status(self, found: Ending) -> list[dict[str, Any]]:
+        """Clause 9.3, for what the host knows itself: where it failed the answer is thinner than it looks."""
+        return [] if found.error is None else [self.status(OWN, (), self.failed(found.error))]
 
 
 def _items(value: object) -> list[Any] | None:

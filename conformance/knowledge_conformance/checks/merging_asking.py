@@ -1,12 +1,14 @@
 """Clauses 4.3, 10.1, 10.4 and 10.9: with what sources are asked, and for whom. Knows identities, no deadline."""
 
 import asyncio
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import Order, in_order, passage
-from knowledge_conformance.checks.merging_sources import SourceOf, finding, ref, refs_to, source_of
-from knowledge_conformance.merging_subject import QUERY, MergingSubject, new_context
+from knowledge_conformance.checks.merging_sources import BOUND, SourceOf, finding, ref, refs_to, source_of
+from knowledge_conformance.merging_subject import QUERY, Merged, MergingSubject, new_context
+from knowledge_conformance.plain import copied
 from knowledge_conformance.render import show
 from knowledge_conformance.source_subject import References, show_refs
 from knowledge_fakes.scripted import ScriptedProvider
@@ -16,6 +18,7 @@ from knowledge_provider.sources import ExternalKnowledgeRef, target_key
 _OWNER_CODE: Final = "knowledge_owner_required"
 _MOMENT_SECONDS: Final = 0.05
 _SECONDS: Final = 2.0
+_OWN: Final = "the host's own search"
 
 
 # Clause 7.3
@@ -58,16 +61,30 @@ async def _refused(subject: MergingSubject, context: RetrievalContext, code: str
     subject.observe()
 
 
+class _Asked(NamedTuple):
+    """What a source, or the host's own search, was asked: for whom, and which references by their keys."""
+
+    query: str
+    owner: str
+    turn: tuple[str, ...]
+    keys: frozenset[str]
+
+
+def _asked(query: str, refs: References, context: RetrievalContext) -> _Asked:
+    turn = (context.session_id, context.turn_id, context.trace_id)
+    return _Asked(query, context.owner_id, turn, frozenset(map(target_key, refs)))
+
+
 class _Telling(SourceOf):
     """A source that answers with what it was asked for and by whom, after a moment for others to come."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, ScriptedProvider(key=name))
-        self.calls: list[tuple[str, frozenset[str], str]] = []
+        self.calls: list[_Asked] = []
 
     async def retrieve(self, query: Any, refs: References, context: RetrievalContext, /) -> list[dict[str, Any]]:
         """One record of each reference, with the owner in it."""
-        self.calls.append((query, frozenset(map(target_key, refs)), context.owner_id))
+        self.calls.append(_asked(query, refs, context))
         await asyncio.sleep(_MOMENT_SECONDS)
         return [
             {"id": f"{each.id}", "content": _told(self.name, each, query, context.owner_id), "source_id": each.id}
@@ -84,50 +101,75 @@ def _told(name: str, each: ExternalKnowledgeRef, query: str, owner: str) -> str:
 async def a_source_is_asked_for_its_own(subject: MergingSubject) -> None:
     """Each source is asked with the caller's query and owner, and with those references alone that are to it.
 
-    Two tasks ask at the same time, with other bindings and owners: neither's reach the other. What is bound to a task
-    belongs to it.
+    Whole sources, folders, documents and all that is accessible: a part that is asked for as the whole shows what
+    nobody bound. Two tasks ask at the same time, with other bindings and owners: neither's reach the other. What is
+    bound to a task belongs to it. The host's own search gets the same query and context.
     """
-    sources = [_Telling("wiki"), _Telling("tickets")]
-    merging = await subject.over(sources, deadline=_SECONDS)
+    sources, own = [_Telling("wiki"), _Telling("tickets")], list[_Asked]()
+
+    async def built_in(query: str, context: RetrievalContext) -> list[Any]:
+        own.append(_asked(query, (), context))
+        return []
+
+    merging = await subject.over(sources, built_in, deadline=_SECONDS)
     tasks = _tasks()
-    await asyncio.gather(*(merging.ask(refs, query, new_context(owner_id=owner)) for query, refs, owner in tasks))
-    for source in sources:
-        wanted = {(query, frozenset(_own(source.name, refs)), owner) for query, refs, owner in tasks}
-        for query, keys, owner in source.calls:
-            _require_own(source.name, (query, keys, owner), wanted)
-        if len(source.calls) < len(tasks):
+    await asyncio.gather(*(merging.ask(refs, query, _context(owner)) for query, refs, owner in tasks))
+    asked = {source.name: source.calls for source in sources} | {_OWN: own}
+    for name, calls in asked.items():
+        wanted = [_asked(query, _of(name, refs), _context(owner)) for query, refs, owner in tasks]
+        for call in calls:
+            _require_own(name, call, wanted)
+        if len(calls) < len(tasks):
             raise Violation(
-                wanted=f"{source.name} to be asked by both tasks",
-                saw=f"{len(source.calls)} calls of it",
-                hint="ask each source that the task's references name",
+                wanted=f"{name} to be asked by both tasks",
+                saw=f"{len(calls)} calls of it",
+                hint="ask each source that the task's references name, in whatever mode",
             )
         subject.observe(len(tasks))
 
 
+def _context(owner: str) -> RetrievalContext:
+    return new_context(owner_id=owner, **{f"{name}_id": f"{name}-of-{owner}" for name in ("session", "turn", "trace")})
+
+
 def _tasks() -> list[tuple[str, References, str]]:
+    folder = ref("wiki", "w2", target_type="folder", node_id="f1")
+    document = ref("tickets", "t2", target_type="document", document_id="d1")
     return [
-        ("release policy", (ref("wiki", "w1"), ref("tickets", "t1"), ref("wiki", "w2")), "alice"),
-        ("parental leave", (ref("tickets", "t2"), ref("wiki", "w3")), "bob"),
+        (QUERY, (ref("wiki", "w1"), ref("tickets", "t1"), folder), "alice"),
+        ("parental leave, " * 20 + "and who decides", (document, _everything("wiki")), "bob"),
     ]
 
 
-def _own(name: str, refs: References) -> list[str]:
-    return [target_key(each) for each in refs if each.provider == name]
+def _everything(name: str) -> ExternalKnowledgeRef:
+    return ExternalKnowledgeRef(provider=name, mode="all_accessible")
 
 
-def _require_own(
-    name: str, call: tuple[str, frozenset[str], str], wanted: set[tuple[str, frozenset[str], str]]
-) -> None:
-    query, keys, owner = call
-    of_query = next((each for each in wanted if each[0] == query), None)
+def _of(name: str, refs: References) -> References:
+    return tuple(each for each in refs if each.provider == name)
+
+
+def _require_own(name: str, call: _Asked, wanted: list[_Asked]) -> None:
+    of_query = next((each for each in wanted if each.query == call.query), None)
     if of_query is None or call not in wanted:
-        what = "the query" if of_query is None else "the owner" if of_query[2] != owner else "the references"
-        saw = {"the query": query, "the owner": owner, "the references": sorted(keys)}[what]
+        what, saw = next(_strange(call, of_query))
         raise Violation(
             wanted=f"{name} to get {what} of its caller, as they are, and nothing of another source",
             saw=show(saw),
             hint="group the references by their provider in local variables; hand the context on with an own signal",
         )
+
+
+def _strange(call: _Asked, wanted: _Asked | None) -> Iterator[tuple[str, object]]:
+    """What of a call is not its caller's, and what came, the worst first."""
+    if wanted is None:
+        yield "the query", call.query
+        return
+    if call.owner != wanted.owner:
+        yield "the owner", call.owner
+    if call.keys != wanted.keys:
+        yield "the references", sorted(call.keys)
+    yield "the ids of session, turn and trace", list(call.turn)
 
 
 # Clause 4.3
@@ -160,38 +202,85 @@ async def nothing_is_shared_between_tasks(subject: MergingSubject) -> None:
 
 
 class _Choosy(SourceOf):
-    """A source of which one reference stands and others do not."""
+    """A source of which those references stand that ``validate`` answers."""
 
-    def validate_refs(self, refs: References, binding_level: str, /) -> References:
-        """Those of ``kb-1``, for tasks."""
-        return tuple(each for each in refs if each.id == "kb-1" and binding_level == "task")
+    def __init__(self, validate: Callable[[References, str], Any]) -> None:
+        super().__init__("choosy", ScriptedProvider([lambda *_: [passage("one", source_id=BOUND)]], key="choosy"))
+        self._validate = validate
+
+    def validate_refs(self, refs: References, binding_level: str, /) -> Any:
+        """What stands, or what can be awaited for it."""
+        return self._validate(refs, binding_level)
+
+
+def _one(refs: References, level: str) -> References:
+    return tuple(each for each in refs if each.id == BOUND and level == "task")
+
+
+async def _one_later(refs: References, level: str) -> References:
+    await asyncio.sleep(0)
+    return _one(refs, level)
+
+
+def _one_and_another(refs: References, level: str) -> References:
+    return (*_one(refs, level), ref("choosy", "kb-of-another"))
+
+
+def _raise(*_: object) -> Any:
+    raise ConnectionError("down")
+
+
+async def _raise_later(*_: object) -> Any:
+    raise ConnectionError("down")
 
 
 # Clause 10.1
 @check("KP-1069", clause="10.1", level=Level.MUST)
 async def only_what_stands_is_asked_for(subject: MergingSubject) -> None:
-    """A source is asked for those references alone that its validate_refs says stand; without the method, for all.
+    """A source is asked for those bound references alone that its validate_refs says stand; without it, for all.
 
-    A page that was deleted, or a right that was taken away, is known to the source. Where none stands it is not asked.
+    A page that was deleted, or a right that was taken away, is known to the source. Where none stands it is not asked,
+    nor where the method raises; it may be asynchronous. What it makes up is something that nobody has bound.
     """
-    choosy = _Choosy("choosy", ScriptedProvider([lambda *_: [passage("one", source_id="kb-1")]], key="choosy"))
-    merging = await subject.over([choosy])
-    await merging.answer([ref("choosy"), ref("choosy", "kb-2")])
-    await merging.answer([ref("choosy", "kb-3")])
+    for one in (_one, _one_later, _one_and_another):
+        choosy = _Choosy(one)
+        merging = await subject.over([choosy])
+        await merging.answer([ref("choosy"), ref("choosy", "kb-2")])
+        _require_one(choosy)
+        subject.observe()
+    for none in (_one, _raise, _raise_later):
+        choosy = _Choosy(none)
+        merged = await (await subject.over([choosy])).answer([ref("choosy", "kb-3")])
+        _require_none(choosy, merged)
+        subject.observe()
+
+
+def _require_one(choosy: _Choosy) -> None:
     for refs in choosy.asked:
-        if [each.id for each in refs] != ["kb-1"]:
+        if [each.id for each in refs] != [BOUND]:
             raise Violation(
-                wanted="the source to be asked for the one reference that stands, as it said",
+                wanted="the source to be asked for the one bound reference that stands, as it said",
                 saw=show_refs(refs),
-                hint="call validate_refs(refs, 'task') first, where there is one, and ask for what it answers",
+                hint="call validate_refs(refs, 'task') first, where there is one, and ask for those of refs that it "
+                "answers: [ref for ref in refs if target_key(ref) in answered]",
             )
     if not choosy.asked:
         raise Violation(
             wanted="the source to be asked for the reference that stands",
             saw="no call of it",
-            hint="leave out what does not stand, and ask for the rest",
+            hint="leave out what does not stand, and ask for the rest; await validate_refs where it is asynchronous",
         )
-    subject.observe()
+
+
+def _require_none(choosy: _Choosy, merged: Merged) -> None:
+    said = [copied(entry.get("status")) for entry in merged.summary if copied(entry.get("key")) == choosy.name]
+    if choosy.asked or not set(said) <= {"failed", "ignored"}:
+        raise Violation(
+            wanted="a source of which no reference stands not to be asked, and its status to be failed or ignored",
+            saw=f"that it was asked for {show_refs(choosy.asked[0])}" if choosy.asked else f"the status {show(said)}",
+            hint="where validate_refs raises, or answers none of refs, say so in the summary and ask for nothing",
+            where=merged.shown,
+        )
 
 
 # Clause 9.2

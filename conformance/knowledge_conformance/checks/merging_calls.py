@@ -15,19 +15,29 @@ from knowledge_conformance.checks.composite_children import (
     text,
 )
 from knowledge_conformance.checks.merging_sources import (
+    SourceOf,
     asked_by,
     built_in,
     finding,
     refs_to,
     source_of,
 )
-from knowledge_conformance.merging_subject import QUERY, SLACK_SECONDS, Merged, MergingSubject, new_context
+from knowledge_conformance.merging_subject import (
+    QUERY,
+    SLACK_SECONDS,
+    Merged,
+    MergingSubject,
+    new_context,
+)
 from knowledge_conformance.render import show, show_error
+from knowledge_conformance.source_subject import References
 from knowledge_fakes.scripted import DeafProvider, HeldProvider, ScriptedProvider, SyncScriptedProvider
-from knowledge_provider import CancelSignal
+from knowledge_provider import CancelSignal, RetrievalRequest
 
 _CALLER_SECONDS: Final = 0.5
 _LONG_SECONDS: Final = 10.0
+# Later than any deadline here, and before a source that holds the loop has ended.
+_LATE_SECONDS: Final = 2.5
 _MANY: Final = 24
 
 
@@ -59,14 +69,42 @@ async def all_are_asked_together(subject: MergingSubject) -> None:
 async def each_source_has_a_deadline(subject: MergingSubject) -> None:
     """A source that does not answer is given up at its deadline, also where it swallows its cancellation or blocks.
 
-    With one deadline over everything, or none, the slowest source decides whether there is an answer at all.
+    With one deadline over everything, or none, the slowest source decides whether there is an answer at all. What is
+    asked with validate_refs before counts.
     """
     with HeldProvider(key="hanging") as hanging, DeafProvider(key="deaf") as deaf, Working("busy", deaf=True) as busy:
         sources = [source_of(hanging), finding("good", "one"), source_of(deaf), source_of(busy)]
         merging = await subject.over(sources, built_in("own"))
         merged = await merging.answer(refs_to(sources))
-    _require(merged, ("own", "one"))
-    subject.observe(len(sources))
+        _require(merged, ("own", "one"))
+        subject.observe(len(sources))
+    with HeldProvider(key="hanging") as hanging, Working("busy", deaf=True) as busy:
+        sources = [_Validating(hanging), finding("good", "one"), _Validating(busy)]
+        merging = await subject.over(sources, built_in("own"))
+        began = time.monotonic()
+        merged = await merging.answer(refs_to(sources))
+        _require(merged, ("own", "one"))
+        # What holds the event loop holds up the kit's own clock.
+        if time.monotonic() - began > _LATE_SECONDS:
+            raise Violation(
+                wanted="the event loop to be free while validate_refs is asked, and its deadline to be kept",
+                saw=f"an answer after more than {_LATE_SECONDS:g} s",
+                hint="call a synchronous validate_refs in a thread, and let its time count as the source's",
+                where=merged.shown,
+            )
+        subject.observe(len(sources))
+
+
+class _Validating(SourceOf):
+    """A source whose ``validate_refs`` takes as long as the provider's answer."""
+
+    def __init__(self, provider: HeldProvider | Working) -> None:
+        super().__init__(provider.describe()["key"], ScriptedProvider())
+        self._validating = provider
+
+    def validate_refs(self, refs: References, binding_level: str, /) -> Any:
+        """Nothing for as long as it hangs."""
+        return self._validating.retrieve(RetrievalRequest(query=f"{len(refs)} {binding_level}"), new_context())
 
 
 def _require(merged: Merged, names: Sequence[str]) -> None:
@@ -104,7 +142,8 @@ async def cancellation_reaches_every_source(subject: MergingSubject) -> None:
     """The caller's cancellation comes out within a second, and has ended every source's work by then.
 
     The user has gone on. Whatever goes on behind their back costs money, and delays the next turn. An asynchronous
-    source is told by its task, a synchronous one by its context.signal.
+    source is told by its task, a synchronous one by its context.signal. Where the caller cancels its signal alone, the
+    signals of all are cancelled too.
     """
     with HeldProvider(key="own") as own, HeldProvider(key="first") as first, Working("second") as second:
         sources = [source_of(first), source_of(second)]
@@ -126,6 +165,27 @@ async def cancellation_reaches_every_source(subject: MergingSubject) -> None:
                     hint="cancel each source's task, and the signal that it was given, in an except or finally",
                 )
             subject.observe()
+    await _signal_alone(subject)
+
+
+async def _signal_alone(subject: MergingSubject) -> None:
+    with HeldProvider(key="own") as own, HeldProvider(key="first") as first, Working("second") as second:
+        sources = [source_of(first), source_of(second)]
+        merging = await subject.over(sources, asked_by(own), deadline=_LONG_SECONDS)
+        context = new_context()
+        task = await merging.start(refs_to(sources), context)
+        await all_set([each.started for each in (own, first, second)], PATIENCE_SECONDS / 2)
+        context.signal.cancel("cancelled by the host")
+        told = await all_set([each.told for each in (own, first, second) if each.started.is_set()], GRACE_SECONDS)
+        task.cancel()
+        await asyncio.wait({task}, timeout=GRACE_SECONDS)
+        if not told:
+            raise Violation(
+                wanted="the signal of every source to be cancelled, once the caller's signal is",
+                saw="one that was not",
+                hint="give each source a signal of its own, which context.signal.add_callback(...) cancels",
+            )
+        subject.observe()
 
 
 def _kept_on(task: "asyncio.Task[Any]") -> Violation:

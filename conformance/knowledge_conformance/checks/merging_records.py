@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from knowledge_conformance.channels import Place, texts_of_answer
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import Order, in_order, passage, text
 from knowledge_conformance.checks.merging_sources import answering, built_in, finding, ref, refs_to, source_of
@@ -10,11 +11,14 @@ from knowledge_conformance.merging_subject import Merged, MergingSubject
 from knowledge_conformance.plain import copied
 from knowledge_conformance.render import show
 from knowledge_fakes.sources import HOSTILE_SOURCES, SECRET_URL
+from knowledge_provider import RetrievalContext
 from knowledge_provider.errors import KnowledgeReferenceInvalidError
 from knowledge_provider.sources import ExternalKnowledgeRef, read_reference, screening
 from knowledge_provider.text import is_blank
 
 _OWN: Final = ("own-2", "own-1", "own-3")
+_OWN_MANY: Final = (*_OWN, *(f"own-{number}" for number in range(8, 3, -1)))
+"""As many as a search answers."""
 # Neither by their contents nor by their scores would they stand in this order.
 _FOUND: Final = {"wiki": ("w2", "w3", "w1"), "tickets": ("t1",), "archive": ("a2", "a1")}
 _SCORES: Final = {"w2": 0.1, "w3": 0.9, "t1": 0.95, "a2": 0.2, "a1": 0.8, "w1": 0.5}
@@ -34,14 +38,14 @@ _UNFIT_IDS: Final = (_ADDRESS, SECRET_URL, "kb 7\n" * 400)
 async def built_in_comes_first(subject: MergingSubject) -> None:
     """Built-in records come first in their order, and then each source's, in its own order.
 
-    A source's records stand together, whoever answers first and whatever scores say: scores of different systems cannot
-    be compared, and what a model reads must not hang on chance.
+    All of them, and whole, however many a search answers. A source's records stand together, whoever answers first and
+    whatever scores say: scores of different systems cannot be compared, and what a model reads must not hang on chance.
     """
     first: list[str] | None = None
     for arriving in (tuple(_FOUND), tuple(_FOUND)[::-1]):
         order = Order(arriving)
         sources = [source_of(in_order(order, name, _finding(name))) for name in _FOUND]
-        merging = await subject.over(sources, built_in(*_OWN), deadline=_SECONDS)
+        merging = await subject.over(sources, _many, deadline=_SECONDS)
         found = _names(await merging.answer(refs_to(sources)))
         _require_order(found)
         if first is not None and found != first:
@@ -50,19 +54,29 @@ async def built_in_comes_first(subject: MergingSubject) -> None:
         subject.observe(len(found))
 
 
+async def _many(query: str, context: RetrievalContext) -> list[dict[str, Any]]:
+    del query, context
+    return [{"id": name, "content": _whole(name)} for name in _OWN_MANY]
+
+
 def _finding(name: str) -> Any:
-    return lambda *_: [passage(each, score=_SCORES[each]) for each in _FOUND[name]]
+    return lambda *_: [{"id": each, "content": _whole(each), "score": _SCORES[each]} for each in _FOUND[name]]
+
+
+def _whole(name: str) -> str:
+    """A content as long as a page of text."""
+    return f"{text(name)}{' And it goes on.' * 180} The end."
 
 
 def _names(merged: Merged) -> list[str]:
-    known = {text(name): name for name in (*_OWN, *_SCORES)}
+    known = {_whole(name): name for name in (*_OWN_MANY, *_SCORES)}
     return [known.get(content, show(content)) for content in merged.contents()]
 
 
 def _require_order(found: Sequence[str]) -> None:
-    if tuple(found[: len(_OWN)]) != _OWN:
-        raise _disorder(f"the built-in records first, {', '.join(_OWN)}", found)
-    rest = list(found[len(_OWN) :])
+    if tuple(found[: len(_OWN_MANY)]) != _OWN_MANY:
+        raise _disorder(f"the built-in records first, {', '.join(_OWN_MANY)}", found)
+    rest = list(found[len(_OWN_MANY) :])
     for name, own in _FOUND.items():
         at = [rest.index(each) for each in own if each in rest]
         if len(at) < len(own) or at != sorted(at):
@@ -85,25 +99,29 @@ async def every_record_says_where_it_is_from(subject: MergingSubject) -> None:
     """Each record has source_type, source_id, source_uri and source_name, and no source can pose as another.
 
     source_type is the name under which the source is registered, whatever a record says, and for built-in records none
-    that a source has. source_id is the id of the reference. Without them nobody can tell a ticket from a rule.
+    that a source has. source_id is the id of the reference, and where all that is accessible is bound, what the record
+    says; source_name is what the reference is called. Without them nobody can tell a ticket from a rule.
     """
     posing = answering("posing", lambda *_: [passage("posing", source_type="wiki", provider="wiki", source_name="W")])
-    sources = [finding("wiki", "wiki"), posing]
+    sources = [finding("wiki", "wiki"), posing, finding("drive", "drive", source_id="kb-7")]
     merging = await subject.over(sources, built_in("own"))
-    merged = await merging.answer([ref("wiki", name="Team wiki"), ref("posing", "kb-2")])
-    for name, source_id in (("own", None), ("wiki", "kb-1"), ("posing", "kb-2")):
+    everything = ExternalKnowledgeRef(provider="drive", mode="all_accessible")
+    merged = await merging.answer([ref("wiki", name="Team wiki"), ref("posing", "kb-2"), everything])
+    for name, source_id in (("own", None), ("wiki", "kb-1"), ("posing", "kb-2"), ("drive", "kb-7")):
         record = _record(merged, name)
         for field in _PROVENANCE:
             if is_blank(copied(record.get(field)) or ""):
                 raise _unsaid(f"a {field} of each record", record.get(field), name)
         said = copied(record.get("source_type"))
-        if (said in ("wiki", "posing")) if name == "own" else (said != name):
+        if (said in ("wiki", "posing", "drive")) if name == "own" else (said != name):
             wanted = (
                 "a source_type of built-in records that no source has" if name == "own" else f"source_type {name!r}"
             )
             raise _unsaid(wanted, record.get("source_type"), name)
         if source_id is not None and copied(record.get("source_id")) != source_id:
             raise _unsaid(f"the source_id {source_id!r} of the reference", record.get("source_id"), name)
+        if name == "wiki" and "Team wiki" not in (copied(record.get("source_name")) or ""):
+            raise _unsaid("the source_name 'Team wiki', as the reference is called", record.get("source_name"), name)
         subject.observe()
 
 
@@ -129,13 +147,16 @@ async def no_record_has_a_link_or_a_key(subject: MergingSubject) -> None:
     """No raw URL and no credential comes out of a source's record, whichever field it stood in.
 
     What is merged is kept with a message, logged and shown to others. source_uri is replaced by one of the source's
-    own, names and metadata are left out.
+    own, names, metadata and what stands deeper are left out. A built-in record has no signed link either, and its
+    source_uri is none that opens.
     """
+    link = {"uri": _ADDRESS, "title": _ADDRESS, "locator": _ADDRESS}
     sources = [
         HOSTILE_SOURCES["leaks a link"].make(),
         finding("open", "open", title=_ADDRESS, source_name=_ADDRESS, source_uri=_ADDRESS, metadata={"link": _ADDRESS}),
+        finding("deep", "deep", source=link),
     ]
-    merging = await subject.over(sources)
+    merging = await subject.over(sources, _linked)
     merged = await merging.answer(refs_to(sources))
     if not merged.records:
         raise Violation(
@@ -146,18 +167,27 @@ async def no_record_has_a_link_or_a_key(subject: MergingSubject) -> None:
         subject.observe()
 
 
+async def _linked(query: str, context: RetrievalContext) -> list[dict[str, Any]]:
+    del query, context
+    return [passage("own", source={"uri": SECRET_URL})]
+
+
 def _require_clean(record: dict[str, Any]) -> None:
-    metadata = record.get("metadata")
-    entries = list(dict.items(metadata)) if isinstance(metadata, dict) else []
-    texts = [*record.items(), *((f"metadata[{key}]", value) for key, value in entries)]
-    for field, value in texts:
-        said = copied(value)
-        if said is not None and field != "content" and (SECRET_URL in said or screening.fault(said)):
+    own = copied(record.get("content")) == text("own")
+    said = {field: value for field, value in record.items() if field != "content"}
+    for place, written in texts_of_answer(said, "record"):
+        # Where the host's own documents open is for it to say (clause 8.9).
+        raw = None if own and "source_uri" not in _name_of(place) else screening.fault(written)
+        if raw or SECRET_URL in written:
             raise Violation(
                 wanted="a record without a raw URL or a credential",
-                saw=f"{screening.fault(said) or 'a raw URL'} in {show(field)}",
+                saw=f"{raw or 'a signed link'} in {_name_of(place)}",
                 hint=_MADE,
             )
+
+
+def _name_of(place: Place) -> str:
+    return place if isinstance(place, str) else place()
 
 
 # Clause 10.6
@@ -165,21 +195,25 @@ def _require_clean(record: dict[str, Any]) -> None:
 async def records_are_told_apart(subject: MergingSubject) -> None:
     """Each record has an id of its own, and id and source_uri are the same in every call.
 
-    Two systems both have a record 1. A reference in an old message is opened by what stood there, whoever answered
-    first.
+    Two systems both have a record 1, a source may answer one twice, and what the host finds itself may have any id,
+    that of a source's record, too. A reference in an old message is opened by what stood there, whoever answered
+    first: records of two sources never have one source_uri, and two places that a source tells apart stay two.
     """
-    # The same ids in both.
+    # The same ids in both, and a place of its own for each in one.
     sources = [answering(name, lambda *_, name=name: _numbered(name)) for name in ("wiki", "tickets")]
-    merging = await subject.over(sources)
+    given: list[str] = []
+
+    async def own(query: str, context: RetrievalContext) -> list[dict[str, Any]]:
+        del query, context
+        return [{"id": each, "content": text(f"own {at}")} for at, each in enumerate(given)]
+
+    merging = await subject.over(sources, own)
     refs = refs_to(sources)
     first, again = await merging.answer(refs), await merging.answer(refs[::-1])
-    ids = [copied(record.get("id")) for record in first.records]
-    if None in ids or len(set(ids)) < len(ids) or len(ids) < 2 * len(sources):
-        raise Violation(
-            wanted=f"an id of its own for each of {2 * len(sources)} records",
-            saw=f"{len(set(ids))} ids",
-            hint="put the source's name and a separator that no name has before a record's own id",
-        )
+    ids = _require_ids(first, 2 * len(sources))
+    _require_places(first)
+    given.extend(ids)
+    _require_ids(await merging.answer(refs), 4 * len(sources))
     for record in again.records:
         before = next((each for each in first.records if each.get("content") == record.get("content")), {})
         for field in ("id", "source_uri"):
@@ -193,7 +227,34 @@ async def records_are_told_apart(subject: MergingSubject) -> None:
 
 
 def _numbered(name: str) -> list[dict[str, Any]]:
-    return [{"id": number, "content": text(f"{name} {number}")} for number in ("1", "2")]
+    places = {number: {"source_uri": f"wiki:page/{number}"} if name == "wiki" else {} for number in ("1", "2")}
+    return [{"id": each, "content": text(f"{name} {each}"), **places[each]} for each in ("1", "2", "1")]
+
+
+def _require_ids(merged: Merged, wanted: int) -> list[str]:
+    ids = [copied(record.get("id")) for record in merged.records]
+    known = [each for each in ids if each is not None]
+    if len(set(known)) != wanted or len(ids) != wanted:
+        raise Violation(
+            wanted=f"{wanted} records, and an id of its own for each",
+            saw=f"{len(ids)} records with {len(set(known))} ids",
+            hint="put the source's name and a separator that no name has before a record's own id, for the host's own "
+            "records a name that no source can have; keep the first of one source's records with one id",
+            where=merged.shown,
+        )
+    return known
+
+
+def _require_places(merged: Merged) -> None:
+    uris = {copied(record.get("content")): copied(record.get("source_uri")) for record in merged.records}
+    own = {name: {uris[text(f"{name} {number}")] for number in ("1", "2")} for name in ("wiki", "tickets")}
+    if len(own["wiki"]) < 2 or own["wiki"] & own["tickets"]:
+        raise Violation(
+            wanted="a source_uri for each place that the source tells apart, and none that two sources share",
+            saw="one for two of them",
+            hint="keep a record's own source_uri where it is sound; make others of the source's name and source_id",
+            where=merged.shown,
+        )
 
 
 # Clause 10.2
@@ -224,9 +285,10 @@ async def a_records_source_can_be_bound(subject: MergingSubject) -> None:
 # Clause 3.4
 @check("KP-1055", clause="3.4", level=Level.MUST)
 async def what_nobody_bound_is_not_shown(subject: MergingSubject) -> None:
-    """A record that names another source than those that are bound is not shown.
+    """A record that names another source than those that are bound, or none where two are, is not shown.
 
-    What is bound to a task restricts what it is shown. A source that answers too much must not widen that.
+    What is bound to a task restricts what it is shown. A source that answers too much must not widen that, and what is
+    said to be from a source that it is not from sends whoever reads it to the wrong place.
     """
     rows = [passage("bound", source_id="kb-1"), passage("unbound", source_id="kb-of-another")]
     merging = await subject.over([answering("wiki", lambda *_: rows)])
@@ -236,6 +298,16 @@ async def what_nobody_bound_is_not_shown(subject: MergingSubject) -> None:
             wanted="no record of a source that nobody bound",
             saw="one",
             hint="drop a record whose source_id is none of the references' ids",
+        )
+    _record(merged, "bound")
+    subject.observe()
+    merging = await subject.over([answering("wiki", lambda *_: [passage("unnamed"), *rows[:1]])])
+    merged = await merging.answer([ref("wiki"), ref("wiki", "kb-2")])
+    if text("unnamed") in merged.contents():
+        raise Violation(
+            wanted="no record that does not say which of two references it is from",
+            saw="one, under a source_id that nobody gave it",
+            hint="take the reference's id for a record without a source_id only where one reference was asked for",
         )
     _record(merged, "bound")
     subject.observe()

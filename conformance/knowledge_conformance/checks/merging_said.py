@@ -8,17 +8,18 @@ from knowledge_conformance.checks.merging_sources import answering, finding, ref
 from knowledge_conformance.listening import listening
 from knowledge_conformance.merging_subject import Merged, MergingSubject
 from knowledge_conformance.taint import canary
-from knowledge_fakes.sources import HOSTILE_SOURCES
+from knowledge_fakes.sources import HOSTILE_SOURCES, SECRET_URL
 from knowledge_provider import RetrievalContext
 
 _HINT: Final = "keep names, ids, a status, one of the five reasons and a count; leave its own words to the source's log"
 _RAISED: Final = "the text of what a source raised"
+_LINK: Final = "the signed link of a record"
 
 
 # Clause 10.8
 @check("KP-1072", clause="10.8", level=Level.MUST)
 async def the_summary_says_no_more(subject: MergingSubject) -> None:
-    """The summary holds names, ids, statuses, reasons and counts: no query, no content, and nothing that was raised.
+    """The summary holds names, ids, statuses, reasons and counts: no query, content, raw URL, nor what was raised.
 
     It is kept with a message, and shown to whoever looks at what went wrong.
     """
@@ -53,11 +54,11 @@ async def the_log_says_no_more(subject: MergingSubject) -> None:
 
 def _secrets(subject: MergingSubject) -> dict[str, str]:
     names = ("the query", "a content of a source", "a content of the host's own", _RAISED)
-    return {name: canary(name, subject.settings.seed) for name in names}
+    return {**{name: canary(name, subject.settings.seed) for name in names}, _LINK: SECRET_URL}
 
 
 async def _asked(subject: MergingSubject, search: Search) -> Merged:
-    query, content, own, raised = search.secrets.values()
+    query, content, own, raised, _ = search.secrets.values()
 
     async def built_in(_query: str, _context: RetrievalContext) -> list[dict[str, Any]]:
         return [{"id": "own", "content": own}]
@@ -76,7 +77,7 @@ def _end(search: Search, where: str) -> None:
     if search.leaks:
         found = search.leaks[0]
         raise Violation(
-            wanted=f"{where} without a query, a content or the words of a source's error",
+            wanted=f"{where} without a query, a content, a raw URL or the words of a source's error",
             saw=f"{found.found.name}, in {found.channel}",
             hint=_HINT,
         )

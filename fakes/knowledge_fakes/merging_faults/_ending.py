@@ -19,13 +19,13 @@ class AllSourcesFailedRaises(PlainMerging):
 
     async def merge(self, query: str, *, context: RetrievalContext, refs: Iterable[Any] = ()) -> dict[str, Any]:
         answer = await super().merge(query, context=context, refs=refs)
-        statuses = {each["status"] for each in answer["summary"] if each["status"] != "ignored"}
+        statuses = {each["status"] for each in answer["summary"] if each["status"] != "ignored" and each["key"] != OWN}
         if statuses == {"failed"} and len(answer["summary"]) > 2:
             raise errors.KnowledgeAllSourcesFailedError("every source failed")
         return answer
 
 
-@fault("KP-1057", fragment="raised")
+@fault("KP-1057", "KP-1085", fragment="raised")
 class RecordsTrusted(PlainMerging):
     """A record is read as what it should be, and one that is a number raises for all."""
 
@@ -54,7 +54,7 @@ class KeyboardInterruptIsAFailure(PlainMerging):
             return Ending(error=error)
 
 
-@fault("KP-1058", fragment="raised")
+@fault("KP-1058", "KP-1088", fragment="raised")
 class OwnFailureEndsAll(PlainMerging):
     """Where the host's own search fails nothing is answered, though the sources were asked."""
 
@@ -76,7 +76,7 @@ class FailureRemembered(PlainMerging):
         return found
 
 
-@fault("KP-1060", "KP-1061", fragment="one entry")
+@fault("KP-1060", "KP-1061", "KP-1088", fragment="one entry")
 class OnlyHitsReported(PlainMerging):
     """The summary has those sources alone that found something."""
 
@@ -171,3 +171,51 @@ class AnswerLogged(PlainMerging):
         answer = await super().merge(query, context=context, refs=refs)
         _LOG.debug("%s and others: %s", OWN, answer)
         return answer
+
+
+@fault("KP-1060", "KP-1061", fragment="the source_ids")
+class NoSourceIds(PlainMerging):
+    """An entry has the source's name, and does not say which of the bound references it is about."""
+
+    def status(self, name: str, refs: References, answer: Answer) -> dict[str, Any]:
+        return {field: held for field, held in super().status(name, refs, answer).items() if field != "source_ids"}
+
+
+@fault("KP-1069", fragment="failed or ignored")
+class NoneStandsIsNoHit(PlainMerging):
+    """A source of which no reference stands counts as one that found nothing."""
+
+    async def ask_source(self, name: str, query: str, refs: References, context: RetrievalContext) -> Ending:
+        standing = await self.standing(name, refs)
+        return await super().ask_source(name, query, standing, context) if standing else Ending([])
+
+
+@fault("KP-1072", fragment="the signed link")
+class LinksInTheSummary(PlainMerging):
+    """Each entry of the summary has the links that its records came with."""
+
+    def read_source(self, name: str, refs: References, found: Ending | None) -> Answer:
+        links = self.__dict__.setdefault("links", {})
+        links[name] = read_or_none(lambda: [item["source_uri"] for item in found.value]) if found else None
+        return super().read_source(name, refs, found)
+
+    def status(self, name: str, refs: References, answer: Answer) -> dict[str, Any]:
+        return {**super().status(name, refs, answer), "links": self.__dict__.get("links", {}).get(name)}
+
+
+@fault("KP-1073", fragment="the signed link")
+class LinksLogged(PlainMerging):
+    """The place of each record stands in the log, and it is a link with a key."""
+
+    def uri_of(self, name: str, source_id: str, item: Any) -> str:
+        _LOG.info("found %s", read_or_none(lambda: item["source_uri"]))
+        return super().uri_of(name, source_id, item)
+
+
+@fault("KP-1088", fragment="none")
+class OwnFailureUnsaid(PlainMerging):
+    """Where the host's own search failed, the sources' records look like the whole answer."""
+
+    def own_status(self, found: Ending) -> list[dict[str, Any]]:
+        del found
+        return []
