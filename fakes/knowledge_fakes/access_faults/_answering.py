@@ -143,12 +143,79 @@ class NonsenseIsNothing(PlainAccess):
             return [], []
 
 
-@fault("KP-1119", fragment="the count of a source")
+@fault("KP-1119", fragment="sources[0].")
 class ReportsGivenOn(PlainAccess):
     """The reports of sources are given on, and say how much was found for somebody else."""
 
     def answer(self, kept: list[Row], reports: list[Any]) -> Any:
         return {**super().answer(kept, reports), "sources": reports}
+
+
+@fault("KP-1119", fragment="withheld: 3, and 0 without them, in the answer")
+class WithheldByNumber(PlainAccess):
+    """The answer says how many results it leaves out, so that nobody takes it for all that there is."""
+
+    def kept(self, rows: Sequence[Row], reader: Reader) -> list[Row]:
+        found = super().kept(rows, reader)
+        self.withheld = len(rows) - len(found)
+        return found
+
+    def answer(self, kept: list[Row], reports: list[Any]) -> Any:
+        return {**super().answer(kept, reports), "withheld": self.withheld}
+
+
+@fault("KP-1119", fragment="sources[0].count: 5, and 2 without them, in the answer")
+class TotalsAsAReport(PlainAccess):
+    """The answer reports of itself as of a source, with a count from before anything was withheld."""
+
+    def kept(self, rows: Sequence[Row], reader: Reader) -> list[Row]:
+        self.found = len(rows)
+        return super().kept(rows, reader)
+
+    def answer(self, kept: list[Row], reports: list[Any]) -> Any:
+        report = {"key": "scoped", "status": "hit", "count": self.found}
+        return {**super().answer(kept, reports), **({"sources": [report]} if kept else {})}
+
+
+@fault("KP-1119", "KP-1114", fragment="results[0].metadata.others: 3, and 0 without them, in the answer")
+class WithheldInTheMetadata(PlainAccess):
+    """Each result says in its metadata how many others the search left out."""
+
+    def kept(self, rows: Sequence[Row], reader: Reader) -> list[Row]:
+        found = super().kept(rows, reader)
+        others = len(rows) - len(found)
+        return [{**row, "metadata": {**(row.get("metadata") or {}), "others": others}} for row in found]
+
+
+@fault("KP-1119", fragment="results[0].id: 'more', and nothing without them, in the answer")
+class MoreAsAResult(PlainAccess):
+    """Where everything was withheld, the answer is one result that says so."""
+
+    def kept(self, rows: Sequence[Row], reader: Reader) -> list[Row]:
+        found = super().kept(rows, reader)
+        self.withheld = len(rows) - len(found)
+        return found
+
+    def answer(self, kept: list[Row], reports: list[Any]) -> Any:
+        more = {"id": "more", "content": f"{self.withheld} results are not for you."}
+        return {"results": [more]} if self.withheld > 2 and not kept else super().answer(kept, reports)
+
+
+@fault("KP-1119", fragment="message: 'Not every source could be asked: 3 withheld.', and")
+class WithheldInTheError(PlainAccess):
+    """Where nothing may be shown and a source failed, the error says how much was withheld."""
+
+    def kept(self, rows: Sequence[Row], reader: Reader) -> list[Row]:
+        found = super().kept(rows, reader)
+        self.withheld = len(rows) - len(found)
+        return found
+
+    def answer(self, kept: list[Row], reports: list[Any]) -> Any:
+        try:
+            return super().answer(kept, reports)
+        except errors.KnowledgeSourcesIncompleteError as error:
+            said = f"Not every source could be asked: {self.withheld} withheld."
+            raise errors.KnowledgeSourcesIncompleteError(said) from error
 
 
 @fault("KP-1119", fragment="hiddenid")
@@ -164,7 +231,7 @@ class WithheldByName(PlainAccess):
         return {**super().answer(kept, reports), "withheld": self.withheld}
 
 
-@fault("KP-1119", fragment="in what was raised")
+@fault("KP-1119", fragment="hiddentitle")
 class TitlesInTheError(PlainAccess):
     """Where nothing may be shown and a source failed, the error says what there would have been."""
 
