@@ -133,7 +133,15 @@ class Violation(Exception):  # noqa: N818 - the field's word for a broken rule; 
 
 
 class Hang(Violation):
-    """A call that did not end; it fails its check whatever the level, since no host can wait for it."""
+    """A call that did not end in its time; ``lasting`` where no host can wait for it, so that it fails at any level.
+
+    Not lasting is what waits for something of the kit's own, which never comes, and ends as soon as it is cancelled:
+    a host would have cancelled it, and lost nothing but the answer. That is as bad as its check's level says.
+    """
+
+    def __init__(self, *, wanted: str, saw: str, hint: str, where: str | None = None, lasting: bool = True) -> None:
+        super().__init__(wanted=wanted, saw=saw, hint=hint, where=where)
+        self.lasting = lasting
 
 
 class Inapplicable(Exception):  # noqa: N818 - an outcome

@@ -221,4 +221,6 @@ def _refuse_hang(ending: calls.Ending, shown: str, seconds: float) -> None:
         saw="it was still running after it was cancelled, too" if ending.left_running else "no answer",
         hint="wait for each child until its own deadline, with asyncio.wait, and then leave it behind",
         where=shown,
+        # Its children are the kit's own.
+        lasting=ending.left_running,
     )

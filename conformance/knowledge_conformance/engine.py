@@ -73,10 +73,15 @@ def _finding(check: Check, subject: Watched, error: BaseException) -> CheckResul
 
 def _violated(check: Check, subject: Watched, found: Violation) -> CheckResult:
     strict = subject.settings.strict_should and check.level is Level.SHOULD
-    outcome = CheckOutcome.FAILED if check.binding or strict or isinstance(found, Hang) else CheckOutcome.ADVISORY
+    lasting = isinstance(found, Hang) and found.lasting
+    outcome = CheckOutcome.FAILED if check.binding or strict or lasting else CheckOutcome.ADVISORY
     where = found.where or subject.shown
-    made = _result(check, subject, outcome, wanted=found.wanted, saw=found.saw, hint=found.hint, where=where)
+    hint = f"{found.hint}; {_AT_ANY_LEVEL}" if lasting and not check.binding else found.hint
+    made = _result(check, subject, outcome, wanted=found.wanted, saw=found.saw, hint=hint, where=where)
     return made.model_copy(update={"input": found.input or subject.input_of(where)})
+
+
+_AT_ANY_LEVEL: Final = "a call that does not end fails its check at any level, since no host can wait for it"
 
 
 def _raised(check: Check, subject: Watched, error: ProviderRaisedError) -> CheckResult:

@@ -90,7 +90,7 @@ class Merging:
         ending = await calls.call(
             self._play(query, held, context), seconds=self.seconds, on_timeout=lambda: context.signal.cancel("timeout")
         )
-        refuse_hang(ending, shown, self.seconds, hint=HANG_HINT)
+        refuse_hang(ending, shown, self.seconds, hint=HANG_HINT, over_fakes=True)
         merged = Merged(shown, ending.value, ending.error)
         self._subject.answered(shown, f"{shown} -> {merged.came}")
         return merged

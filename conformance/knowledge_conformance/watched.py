@@ -20,10 +20,16 @@ class OutOfCallsError(Exception):
     """The run may not call what it checks any more (``--max-calls``)."""
 
 
-def refuse_hang(ending: Ending, shown: str, seconds: float, *, hint: str, wanted: str = "an end") -> None:
-    """Raise ``Hang`` for a call that did not end within ``seconds``; ``shown`` is how it reads."""
+def refuse_hang(
+    ending: Ending, shown: str, seconds: float, *, hint: str, wanted: str = "an end", over_fakes: bool = False
+) -> None:
+    """Raise ``Hang`` for a call that did not end within ``seconds``; ``shown`` is how it reads.
+
+    ``over_fakes``: there is nothing behind it but the kit's own, so it lasts only where cancelling does not end it.
+    """
     if ending.hung:
-        raise Hang(wanted=f"{wanted} within {seconds:g} s", saw=ending.instead, hint=hint, where=shown)
+        lasting = ending.left_running or not over_fakes
+        raise Hang(wanted=f"{wanted} within {seconds:g} s", saw=ending.instead, hint=hint, where=shown, lasting=lasting)
 
 
 class Watched:

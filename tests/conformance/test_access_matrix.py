@@ -60,6 +60,12 @@ def test_a_fault_trips_its_checks_and_no_other(fault: MakerFault) -> None:
     require_exactly(fault, ACCESS)
 
 
+def test_waiting_for_more_is_advice() -> None:
+    """KP-1117 is a SHOULD: a host cancels at its deadline what waits for a second answer that does not come."""
+    found = outcomes_of(ACCESS_FAULTS["waits_for_more_for_ever"].make, ACCESS)
+    assert found["KP-1117"] is CheckOutcome.ADVISORY
+
+
 @pytest.mark.parametrize("check_id", [check.id for check in ACCESS.checks])
 def test_each_check_has_a_fault_of_its_own(check_id: str) -> None:
     """A check that no fault trips first has never been seen to fail."""

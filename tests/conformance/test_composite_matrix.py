@@ -99,6 +99,12 @@ def test_who_logs_all_that_is_raised_stays_within_what_a_check_may_write() -> No
     assert 0 < sum(written) < OUTPUT_MAX / 2
 
 
+def test_waiting_beyond_the_callers_time_is_advice() -> None:
+    """KP-921 is a SHOULD: a host cancels at its deadline what waits for a child that does not answer."""
+    result = result_of(BY_ID["KP-921"], COMPOSITE_FAULTS["callers_deadline_ignored"].make)
+    assert result.outcome is CheckOutcome.ADVISORY
+
+
 @pytest.mark.parametrize("check_id", BY_ID)
 def test_each_check_has_a_fault_of_its_own(check_id: str) -> None:
     """Field case 97: a check that no fault trips first has never been seen to fail."""

@@ -10,6 +10,7 @@ import pytest
 from knowledge_conformance.check import (
     Blocked,
     Check,
+    Hang,
     Inapplicable,
     Inconclusive,
     Level,
@@ -159,3 +160,22 @@ async def run_check_like(subject: Subject) -> None:
 
     Rationale.
     """
+
+
+@pytest.mark.parametrize(
+    ("level", "lasting", "outcome", "says_so"),
+    [
+        (Level.MUST, True, CheckOutcome.FAILED, False),
+        (Level.MUST, False, CheckOutcome.FAILED, False),
+        (Level.SHOULD, True, CheckOutcome.FAILED, True),
+        (Level.SHOULD, False, CheckOutcome.ADVISORY, False),
+    ],
+)
+def test_a_hang_fails_at_any_level_where_no_host_could_end_it(
+    level: Level, lasting: bool, outcome: CheckOutcome, says_so: bool
+) -> None:
+    """Then a SHOULD that fails says why; one that waits for the kit's own and ends when cancelled is a finding."""
+    found = Hang(wanted="an end", saw="no answer", hint="bound it", lasting=lasting)
+    result = run(raising(found), level=level)
+    assert result.outcome is outcome
+    assert ("at any level" in (result.hint or "")) is says_so

@@ -90,7 +90,7 @@ class AsksUntilThereIsEnough(PlainAccess):
         return found
 
 
-@fault("KP-1117", fragment="an end within")
+@fault("KP-1117", fragment="though asking for more hangs no answer")
 class WaitsForMoreForEver(PlainAccess):
     """The second question has no time limit, and takes the first one's answer with it."""
 
