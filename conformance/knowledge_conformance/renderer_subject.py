@@ -3,6 +3,7 @@
 Knows one factory and its two methods. It judges nothing but that they end, and answer text and messages.
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
@@ -20,6 +21,13 @@ RENDER_SECONDS: Final = 5.0
 """How long one call may take: a busy machine's time, and no rule's."""
 
 Message = Mapping[str, Any]
+
+_Called = tuple[tuple[object, ...], Mapping[str, object]]
+# How the methods of a renderer are called, in words, and by arguments to try whether they take them.
+_METHODS: Final[Mapping[str, tuple[str, tuple[_Called, ...]]]] = {
+    "render_block": ("render_block(outcome, *, max_chars=8000)", (((None,), {}), ((None,), {"max_chars": 8000}))),
+    "inject": ("inject(messages, block)", (((None, None), {}),)),
+}
 
 
 class RendererSubject(Watched):
@@ -76,17 +84,12 @@ class RendererSubject(Watched):
             self.count("factory()", RENDER_SECONDS)
             make = calls.on_loop(self._factory)
             self._made = _ended(await calls.call(make, seconds=RENDER_SECONDS), "factory()")
+            for name in _METHODS:
+                _require_called(self._made, name)
         return self._made
 
     async def _call(self, name: str, shown: str, *arguments: Any, **named: Any) -> Any:
-        method = getattr(await self._renderer(), name, None)
-        if not callable(method):
-            raise Violation(
-                wanted=f"a renderer with a callable {name}",
-                saw=show(self._made),
-                hint="factory() gives an object with render_block(outcome, *, max_chars) and inject(messages, block)",
-                where="factory()",
-            )
+        method = getattr(await self._renderer(), name)
         self.count(shown, RENDER_SECONDS)
 
         def call() -> Any:
@@ -95,12 +98,38 @@ class RendererSubject(Watched):
         return _ended(await calls.call(call, seconds=RENDER_SECONDS), shown)
 
 
+def _require_called(made: object, name: str) -> None:
+    """Raise ``Violation`` unless what was made has this method, and it takes its arguments."""
+    method = getattr(made, name, None)
+    called, trials = _METHODS[name]
+    saw = next(filter(None, (_refused(method, trial) for trial in trials)), None) if callable(method) else show(made)
+    if saw is not None:
+        raise Violation(
+            wanted=f"a renderer with {name}, called as {called}",
+            saw=saw,
+            hint=f"factory() gives an object with {' and '.join(words for words, _ in _METHODS.values())}",
+            where="factory()",
+        )
+
+
+def _refused(method: Callable[..., Any], trial: _Called) -> str | None:
+    arguments, named = trial
+    try:
+        inspect.signature(method).bind(*arguments, **named)
+    except TypeError as error:
+        return show_error(error)
+    except Exception:  # its signature cannot be read, which says nothing
+        return None
+    return None
+
+
 def show_outcome(outcome: Outcome) -> str:
     """An outcome on one line: what its first result says, and how many more there are."""
     if not outcome.results:
         return "an outcome without results"
-    first, more = outcome.results[0], len(outcome.results) - 1
-    return f"an outcome with {show(unmarked(first.content))}{f' and {more} more' if more else ''}"
+    first, more = unmarked(outcome.results[0].content), len(outcome.results) - 1
+    shown = show(first) if first else "one word in each field"
+    return f"an outcome with {shown}{f' and {more} more' if more else ''}"
 
 
 def _ended(ending: calls.Ending, shown: str) -> Any:
@@ -110,7 +139,7 @@ def _ended(ending: calls.Ending, shown: str) -> Any:
         raise Violation(
             wanted="a result",
             saw=f"raised {show_error(ending.error)}{raised_at(ending.error)}",
-            hint="no outcome and no conversation of a host's is a mistake: render it",
+            hint="no outcome and no conversation of a host's is a mistake: render it, whatever is in it",
             where=shown,
         )
     return ending.value

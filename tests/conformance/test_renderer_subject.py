@@ -77,7 +77,7 @@ def test_the_checks_own_messages_stay() -> None:
         messages[0]["content"] = block
         return messages
 
-    make = lambda: SimpleNamespace(inject=inject)  # noqa: E731 - a factory
+    make = lambda: SimpleNamespace(render_block=lambda *_, **__: "", inject=inject)  # noqa: E731 - a factory
     given = [dict(MESSAGES[0])]
     assert ended(subject_of(make).injected(given, "block"))[0]["content"] == "block"
     assert given == MESSAGES
@@ -87,7 +87,7 @@ def test_the_checks_own_messages_stay() -> None:
 
 def test_what_is_no_renderer_is_a_finding() -> None:
     """The method that is missing, or what the factory raises."""
-    with pytest.raises(Violation, match="a renderer with a callable render_block"):
+    with pytest.raises(Violation, match="a renderer with render_block, called as"):
         ended(subject_of(object).block(OUTCOME))
 
     def raising() -> Any:
@@ -97,12 +97,30 @@ def test_what_is_no_renderer_is_a_finding() -> None:
         ended(subject_of(raising).block(OUTCOME))
 
 
+@pytest.mark.parametrize(
+    ("render", "inject", "said"),
+    [
+        (lambda outcome: "", lambda messages, block: [], "render_block, called as render_block"),
+        (lambda outcome, max_chars: "", lambda messages, block: [], "render_block, called as render_block"),
+        (lambda outcome, *, max_chars=8000: "", lambda messages: [], "inject, called as inject"),
+        (lambda outcome, *, max_chars=8000: "", None, "inject, called as inject"),
+    ],
+    ids=["no max_chars", "max_chars needed", "no block", "no inject"],
+)
+def test_a_method_that_cannot_be_called_so_is_refused_at_once(render: Any, inject: Any, said: str) -> None:
+    """Whichever of the two is asked first: how both are called is said, and no outcome is blamed."""
+    made = SimpleNamespace(render_block=render, inject=inject)
+    with pytest.raises(Violation, match=said) as caught:
+        ended(subject_of(lambda: made).block(OUTCOME))
+    assert "inject(messages, block)" in caught.value.hint
+
+
 def test_what_hangs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it blocks its thread."""
     monkeypatch.setattr(renderer_subject, "RENDER_SECONDS", 0.1)
     monkeypatch.setattr(calls, "GRACE_SECONDS", 0.1)
     released = threading.Event()
-    make = lambda: SimpleNamespace(render_block=lambda *_, **__: released.wait())  # noqa: E731 - a factory
+    make = lambda: SimpleNamespace(render_block=lambda *_, **__: released.wait(), inject=print)  # noqa: E731 - a factory
     with pytest.raises(Hang, match="an end within"):
         ended(subject_of(make).block(OUTCOME))
     released.set()
@@ -112,3 +130,4 @@ def test_an_outcome_is_shown_without_its_marks() -> None:
     """By its first content."""
     assert show_outcome(outcome_of()) == "an outcome without results"
     assert show_outcome(outcome_of({"content": " a "}, {})) == "an outcome with 'a' and 1 more"
+    assert show_outcome(outcome_of({})) == "an outcome with one word in each field"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from knowledge_conformance.access_subject import AccessSubject, new_context, shown_ids
+from knowledge_conformance.apart import shown_apart
 from knowledge_conformance.check import Check, Hang, Level, Violation, check
 from knowledge_conformance.checks.access_rows import (
     ALICE,
@@ -73,9 +74,10 @@ async def what_is_shown_stays_what_it_is(subject: AccessSubject) -> None:
     for expected, came in zip(wanted, [*found, *[{}] * len(wanted)], strict=False):
         for name, held in expected.items():
             if came.get(name) != held:
+                wanted_one, saw = shown_apart(held, came.get(name))
                 raise Violation(
-                    wanted=f"{expected['id']} with its {name}: {show(held)}",
-                    saw=f"{show(came.get('id'))} with {show(came.get(name))}",
+                    wanted=f"{expected['id']} with its {name}: {wanted_one}",
+                    saw=f"{show(came.get('id'))} with {saw}",
                     hint="give on each item as it came, in the order in which they came",
                 )
         subject.observe()
@@ -117,9 +119,10 @@ async def the_provider_is_asked_what_was_asked(subject: AccessSubject) -> None:
 
 def _require_same(name: str, wanted: object, saw: object) -> None:
     if wanted != saw:
+        own, came = shown_apart(wanted, saw)
         raise Violation(
-            wanted=f"the request's own {name} for the provider: {show(wanted)}",
-            saw=show(saw),
+            wanted=f"the request's own {name} for the provider: {own}",
+            saw=came,
             hint="copy the request, and change nothing but top_k: request.model_copy(update={'top_k': …})",
         )
 

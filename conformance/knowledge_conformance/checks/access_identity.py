@@ -44,6 +44,14 @@ _RUNS: Final = (
 )
 
 
+# What is no id of anybody, and no list of roles.
+_NOBODYS: Final[tuple[Mapping[str, Any], ...]] = (
+    {"user_id": 4711},
+    {"tenant_id": True},
+    {"tenant_id": "acme", "user_id": ["bob"]},
+)
+
+
 # Clause 11.4
 @check("KP-1109", clause="11.4", level=Level.MUST, needs=("KP-1121",))
 async def identities_are_never_mixed(subject: AccessSubject) -> None:
@@ -122,24 +130,32 @@ def _require_own(found: list[str], name: str, when: str) -> None:
 async def a_reader_who_cannot_be_found_out_sees_nothing(subject: AccessSubject) -> None:
     """Where finding out who asks fails, the search fails, or shows nothing.
 
-    A directory that is down must not turn everybody into the configured reader, whose rights are mostly the widest.
+    A directory that is down must not turn everybody into the configured reader, whose rights are mostly the widest. Nor
+    must one whose answer cannot be read: identity gives ids as strings, and a number is nobody's.
     """
-    rows = [*_ROWS, row("everybodys", {"visibility": "public"})]
+    rows = [*_ROWS, row("for-everybody", {"visibility": "public"})]
 
     def fails(_context: RetrievalContext) -> Mapping[str, Any]:
         raise ConnectionError("the directory is down")
 
-    def nonsense(_context: RetrievalContext) -> Any:
-        return {"user_id": 4711}
-
-    for identity in (fails, nonsense):
+    unread: dict[str, tuple[Identity, str]] = {
+        "identity(context) raises ConnectionError": (fails, "let what identity raises fail the search"),
+        **{
+            f"identity(context) gives {show(named)}": (
+                _always(named),
+                "an id that is no str and roles that are no strings name nobody: raise TypeError for them",
+            )
+            for named in _NOBODYS
+        },
+    }
+    for what, (identity, hint) in unread.items():
         async with subject.scoped(knowing(rows), _SERVICE, identity) as scoped:
             exchange = await scoped.ask(REQUEST)
         if shown_ids(exchange):
             raise Violation(
-                wanted="an error, or nothing, where who asks cannot be found out",
-                saw=f"{', '.join(shown_ids(exchange))} shown",
-                hint="let what identity raises fail the search; never fall back to the configured reader",
+                wanted=f"an error, or nothing, where {what}",
+                saw=f"a result shown: {', '.join(shown_ids(exchange))}",
+                hint=f"{hint}; never fall back to the configured reader",
             )
         subject.observe()
 

@@ -21,6 +21,7 @@ from knowledge_conformance.checks.access_rows import (
     row,
     seen,
 )
+from knowledge_conformance.render import show
 from knowledge_provider import limits
 from knowledge_provider.access import AccessMode, AccessScope
 
@@ -128,19 +129,40 @@ class _Raising:
         raise RuntimeError("asked whether it is true")
 
 
-def _hostile() -> dict[str, object]:
+_FALSE: Final[tuple[object, ...]] = (0, False, [], {})
+_WORD_HINT: Final = (
+    "of public, read True, False and these words; of visibility, the word public; withhold what else it says"
+)
+
+
+def _hostile() -> dict[str, tuple[object, str]]:
+    """Labels by what is wrong with them, and what to do about it."""
+    compared = "compare exact strings through str's own methods, and withhold what has anything else for a label"
+    typed = "a label whose value is no str, a false one and an empty one too, is there and says nothing: withhold it"
+    kept = "read the labels of a dict, and withhold what has anything else for metadata"
+    mine = {"visibility": "public", "tenant_id": "acme", "user_id": "alice"}
     return {
-        "a number for a user": {"user_id": 4711},
-        "a boolean for a tenant": {"tenant_id": True},
-        "a user who is equal to everybody": {"user_id": _Liar("bob")},
-        "a tenant who is equal to every other": {"tenant_id": _Liar("other")},
-        "a label that raises": {"user_id": _Raising()},
-        "a mapping for a label": {"user_id": {"alice": "alice"}, "tenant_id": {}},
-        "bytes": {"user_id": b"alice"},
-        "a word that is neither true nor false": {"public": "maybe"},
-        "labels that contradict each other": {"visibility": "public", "public": False},
-        "text for metadata": "visibility=public",
-        "pairs for metadata": [("visibility", "public")],
+        "a user who is equal to everybody": ({"user_id": _Liar("bob")}, compared),
+        "a tenant who is equal to every other": ({"tenant_id": _Liar("other")}, compared),
+        "a label that raises": ({"user_id": _Raising()}, compared),
+        "a number for a user": ({"user_id": 4711}, typed),
+        "a boolean for a tenant": ({"tenant_id": True}, typed),
+        "a mapping for a label": ({"user_id": {"alice": "alice"}, "tenant_id": {}}, typed),
+        "bytes": ({"user_id": b"alice"}, typed),
+        "a list for a list of users": ({**mine, "allowed_users": ["bob"]}, typed),
+        "a list with the reader for a list of users": ({**mine, "allowed_users": ["alice"]}, typed),
+        "a set for a list of roles": ({**mine, "allowed_roles": {"admin"}}, typed),
+        **{
+            f"{show(value)} for the label {name}": ({**mine, name: value}, typed)
+            for name in ("tenant_id", "user_id", "allowed_users", "allowed_roles")
+            for value in _FALSE
+        },
+        "a list for visibility": ({**mine, "visibility": ["public"]}, typed),
+        "1 for public": ({**mine, "public": 1}, typed),
+        "a word that is neither true nor false": ({"public": "maybe"}, _WORD_HINT),
+        "labels that contradict each other": ({"visibility": "public", "public": False}, _WORD_HINT),
+        "text for metadata": ("visibility=public", kept),
+        "pairs for metadata": ([("visibility", "public")], kept),
     }
 
 
@@ -152,10 +174,10 @@ async def a_reader_sees_what_is_theirs(subject: AccessSubject) -> None:
     The least that a rule about access does; while it does not, nothing else can be told of it. The reader is the
     configured one here, and the mode is deny_if_unlabeled.
     """
-    rows = [row("mine", {"user_id": "alice"}), row("bobs", {"user_id": "bob"})]
+    rows = [row("alices", {"user_id": "alice"}), row("bobs", {"user_id": "bob"})]
     exchange = await answer_of(subject, rows, ALICE)
     hint = "compare the label user_id of each result's metadata with the user of the scope"
-    for name, visible in (("mine", True), ("bobs", False)):
+    for name, visible in (("alices", True), ("bobs", False)):
         require(exchange, name, visible, f"{name}, labelled with a user, for alice", hint)
         subject.observe()
 
@@ -180,10 +202,10 @@ async def what_nobody_labelled_is_shown_to_nobody_by_default(subject: AccessSubj
     Somebody will forget a label. Then a document that nobody finds is a question, and one that everybody reads is a
     leak. The factory is given None for its scope, and the run's user.
     """
-    rows = [row("unlabelled"), row("mine", {"user_id": "alice"}), row("everybodys", {"visibility": "public"})]
+    rows = [row("unlabelled"), row("mine", {"user_id": "alice"}), row("for-everybody", {"visibility": "public"})]
     exchange = await answer_of(subject, rows, None, lambda _context: {"user_id": "alice"})
     hint = "where no mode is configured, take deny_if_unlabeled"
-    for name, visible in (("unlabelled", False), ("mine", True), ("everybodys", True)):
+    for name, visible in (("unlabelled", False), ("mine", True), ("for-everybody", True)):
         require(exchange, name, visible, f"{name}, where nothing is configured", hint)
         subject.observe()
 
@@ -238,14 +260,13 @@ async def what_cannot_be_read_authorises_nobody(subject: AccessSubject) -> None:
 
     Metadata come from files and services that many can write. What a label says is known only where it is text.
     """
-    for name, labels in _hostile().items():
+    for name, (labels, hint) in _hostile().items():
         for mode in AccessMode:
             scope = AccessScope(mode, tenant_id=ALICE.tenant_id, user_id=ALICE.user_id, roles=ALICE.roles)
             good = {"visibility": "public", "tenant_id": "acme", "user_id": "alice"}
             rows = [row("hostile", labels), row("good", good)]
             async with subject.scoped(knowing(rows), scope) as scoped:
                 exchange = await scoped.answer(REQUEST)
-            hint = "compare exact strings through str's own methods, and withhold what has anything else for a label"
             require(exchange, "hostile", False, f"{name}, in {mode}", hint)
             require(exchange, "good", True, f"the one beside {name}, in {mode}", hint)
             subject.observe()

@@ -191,7 +191,8 @@ async def no_control_token_of_a_chat_template_is_left(subject: RendererSubject) 
     """A conversation written by a chat template is read back as the host's messages and one of data.
 
     Many servers write messages into one text, and read a control token wherever it stands. Then a page that holds one
-    speaks as the system. Ten templates are tried, each with all of its tokens in every field.
+    speaks as the system. Ten templates are tried, each with all of its tokens in every field; those of words alone are
+    another check's.
     """
     templates = [each for each in CHAT_TEMPLATES if each.name not in _TRANSCRIPTS]
     await _read_back(subject, templates, "write '<' and '[' of data as entities, or put something between")

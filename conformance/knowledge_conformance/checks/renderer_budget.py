@@ -202,7 +202,8 @@ async def cuts_fall_between_characters(subject: RendererSubject) -> None:
                 raise Violation(
                     wanted=f"a cut before or after {name}, {show(written)}",
                     saw=f"a cut within it: {show(_common(rest, written))}",
-                    hint="move the cut back to a boundary of grapheme clusters, and out of an entity",
+                    hint="cut beside an entity, not in it; between two ASCII characters, beside white space, or at a "
+                    r"boundary of grapheme clusters, which \X of the package regex finds",
                 )
             subject.observe()
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
+from knowledge_conformance.apart import difference, shown_apart
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.frames import outcome_of
 from knowledge_conformance.render import show
@@ -34,6 +35,7 @@ CONVERSATIONS: Final[tuple[tuple[Message, ...], ...]] = (
     (QUESTION, SYSTEM, ANSWER),
 )
 _DATA_ROLES: Final = frozenset({"user", "tool", "function"})
+_BEFORE: Final = 12
 _BENIGN: Final[Mapping[str, str]] = {"content": " Two owners approve a release. "}
 
 
@@ -137,9 +139,10 @@ async def what_came_stays_as_it_was(subject: RendererSubject) -> None:
 
 def _require_unchanged(what: str, before: object, after: object) -> None:
     if before != after:
+        wanted, saw = shown_apart(before, after, limit=200)
         raise Violation(
-            wanted=f"{what} as it was",
-            saw=show(after, limit=200),
+            wanted=f"{what} as it was: {wanted}",
+            saw=saw,
             hint="make new values; change nothing that came: [*messages[:place], block, *messages[place:]]",
         )
 
@@ -157,10 +160,11 @@ async def the_same_outcome_is_the_same_block(subject: RendererSubject) -> None:
     for outcome, block in [*zip(outcomes, first, strict=True)][::-1]:
         again = await subject.block(outcome.model_copy(deep=True))
         if again != block:
-            at = next((at for at, pair in enumerate(zip(block, again, strict=False)) if len({*pair}) > 1), 0)
+            found = difference(block, again)
             raise Violation(
-                wanted=f"the same block for the same outcome: {show(block[at : at + 60])}",
-                saw=f"{show(again[at : at + 60])} from character {at} on",
+                wanted=f"the same block for the same outcome, with {found.one} from character {found.at} on, "
+                f"behind {show(block[max(0, found.at - _BEFORE) : found.at])}",
+                saw=f"{found.other} there",
                 hint="leave times, counters and random words out; escape what could close the frame",
             )
         subject.observe()

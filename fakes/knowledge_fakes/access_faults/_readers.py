@@ -79,6 +79,14 @@ class ConfiguredWhereTheRunCannotBeRead(PlainAccess):
             return self.configured_reader()
 
 
+@fault("KP-1111", fragment="where identity(context) gives {'user_id': 4711} a result shown")
+class NumbersAreNobody(PlainAccess):
+    """An id of another type counts as none, and the configured reader steps in."""
+
+    def own_id(self, value: Any) -> str:
+        return super().own_id(value if type(value) is str else None)
+
+
 # Clause 11.5
 
 

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
 from knowledge_fakes.plain_renderer import PlainRenderer
 from knowledge_fakes.renderer_faults._declared import fault
@@ -106,6 +107,15 @@ class NumberedBlocks(PlainRenderer):
     def render_block(self, outcome: Outcome, *, max_chars: int = 8000) -> str:
         head, _, rest = super().render_block(outcome, max_chars=max_chars - 20).partition("\n")
         return f"{head} no. {next(self.numbers)}\n{rest}"
+
+
+@fault("KP-1205", fragment="from character 2")
+class KeysAroundTheData(PlainRenderer):
+    """Each block has a long random word around the data, that whoever writes them cannot know."""
+
+    def render_block(self, outcome: Outcome, *, max_chars: int = 8000) -> str:
+        head, _, rest = super().render_block(outcome, max_chars=max_chars - 40).partition("\n")
+        return f"{head}{uuid4().hex}\n{rest}"
 
 
 @fault("KP-1206", fragment="text that says that nothing was found")
