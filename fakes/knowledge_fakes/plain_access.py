@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from knowledge_fakes._plain_calls import ending
-from knowledge_provider import RetrievalContext, RetrievalRequest, errors, limits
+from knowledge_provider import RetrievalContext, RetrievalRequest, RetrievalResult, errors, limits
 from knowledge_provider.access import AccessMode, AccessScope
 
 _SHARE: Final = 0.7
@@ -67,7 +67,8 @@ class PlainAccess:
         rows, reports = self.read(await self.ask(request, context))
         kept = self.kept(rows, reader)
         if self.may_lack(kept, rows, request):
-            kept = await self.more(kept, request, context, reader)
+            kept, more_reports = await self.more(kept, request, context, reader)
+            reports = [*reports, *more_reports]
         return self.answer(kept[: self.room(request)], reports)
 
     # Who reads.
@@ -148,11 +149,11 @@ class PlainAccess:
     def said_by_visibility(self, value: Any) -> bool | None:
         """``visibility=public``."""
         word = self.text(value)
-        return word == "public" if word else None
+        return word.lower() == "public" if word else None
 
     def said_by_public(self, value: Any) -> bool | None:
         """``public=true``, as a boolean or its word."""
-        word = value if type(value) is bool else self.text(value)
+        word = value if type(value) is bool else self.text(value).lower()
         if word == "":
             return None
         if word not in _TRUE:
@@ -202,11 +203,20 @@ class PlainAccess:
 
     def read(self, answer: Any) -> tuple[list[Row], list[Any]]:
         """The rows and the reports of an answer; what is none is an error."""
-        rows = answer.get("results") if type(answer) is dict else answer
-        if type(rows) not in (list, tuple) or (rows and not any(type(row) is dict for row in rows)):
+        listed: Any = answer.get("results") if type(answer) is dict else answer
+        if type(listed) not in (list, tuple):
+            raise errors.KnowledgeInvalidResponseError("Wanted a list of results.")
+        rows = [row for row in map(self.row, listed) if row is not None]
+        if listed and not rows:
             raise errors.KnowledgeInvalidResponseError("Wanted a list of results.")
         reports = answer.get("sources") if type(answer) is dict else None
-        return [row for row in rows or () if type(row) is dict], list(reports or ())
+        return rows, list(reports or ())
+
+    def row(self, item: Any) -> Row | None:
+        """Clause 5.1: one result as a dict; None for what is none."""
+        if type(item) is RetrievalResult:
+            return item.model_dump(by_alias=True, exclude_none=True)
+        return item if type(item) is dict else None
 
     def may_lack(self, kept: Sequence[Row], rows: Sequence[Row], request: RetrievalRequest) -> bool:
         """Clause 11.3: whether there may be more to show."""
@@ -214,16 +224,16 @@ class PlainAccess:
 
     async def more(
         self, kept: list[Row], request: RetrievalRequest, context: RetrievalContext, reader: Reader
-    ) -> list[Row]:
+    ) -> tuple[list[Row], list[Any]]:
         """Clause 11.3: once more, for the most that a request can ask for, within the caller's time."""
         try:
             async with asyncio.timeout(self.seconds(context)):
-                rows, _ = self.read(await self.ask(self.wider(request), context))
+                rows, reports = self.read(await self.ask(self.wider(request), context))
         except Exception:
             if not kept:
                 raise
-            return kept
-        return self.kept(rows, reader)
+            return kept, []
+        return self.kept(rows, reader), reports
 
     def wider(self, request: RetrievalRequest) -> RetrievalRequest:
         """The same request, for eight."""

@@ -62,6 +62,12 @@ async def a_failure_is_no_empty_answer(subject: AccessSubject) -> None:
         exchange = await scoped.ask(REQUEST.model_copy(update={"top_k": 2}))
     if exchange.error is None and len(others.calls) > 1:
         raise _no_failure("fails when it is asked for more, with nothing found by then", exchange)
+    failed = {"key": "wiki", "status": "failed", "reason": "timeout"}
+    others = ScriptedProvider([index(rows_of([BOBS] * 8)), {"results": rows_of([BOBS]), "sources": [failed]}])
+    async with subject.scoped(others, ALICE) as scoped:
+        exchange = await scoped.ask(REQUEST.model_copy(update={"top_k": 2}))
+    if exchange.error is None and len(others.calls) > 1:
+        raise _no_failure("reports a source that failed when it is asked for more, with nothing to show", exchange)
     subject.observe()
 
 
@@ -151,6 +157,30 @@ async def cancelling_reaches_the_provider(subject: AccessSubject) -> None:
             wanted="the search to end as cancelled, and the provider to be told",
             saw="the provider was not told" if ended else "it did not end as cancelled",
             hint="await the provider in the caller's own task, or cancel its task when yours is",
+        )
+    subject.observe()
+    await _signalled(subject)
+
+
+async def _signalled(subject: AccessSubject) -> None:
+    """Cancel the caller's signal alone, as for a synchronous provider."""
+    with HeldProvider() as held:
+        async with subject.scoped(held, ALICE) as scoped:
+            context = new_context("alice")
+            search = await scoped.start(REQUEST, context)
+            await _happens(subject, held, search)
+            context.signal.cancel("the caller has gone")
+            told = asyncio.ensure_future(held.told.wait())
+            await asyncio.wait({told, search}, timeout=_SLACK)
+            reached = held.told.is_set() or held.cancelled.is_set()
+            for task in (told, search):
+                task.cancel()
+            await asyncio.wait({told, search}, timeout=_SLACK)
+    if not reached:
+        raise Violation(
+            wanted="the provider's signal cancelled where the caller's signal is cancelled",
+            saw="the provider was not told",
+            hint="hand context.signal on, or cancel yours when it is cancelled: context.signal.add_callback(…)",
         )
     subject.observe()
 

@@ -24,6 +24,8 @@ BOBS: Final[Mapping[str, Any]] = {"user_id": "bob"}
 _CALLS_MAX: Final = 8
 _DEADLINE: Final = 0.5
 _SLACK: Final = 1.0
+# Of a caller who is in no hurry.
+_WHOLE: Final = 30.0
 
 
 def rows_of(labels: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -90,7 +92,7 @@ def _normalized(response: object) -> list[dict[str, Any]]:
 # Clause 3.5
 @check("KP-1115", clause="3.5", level=Level.MUST, needs=("KP-1121",))
 async def the_provider_is_asked_what_was_asked(subject: AccessSubject) -> None:
-    """The provider gets the query, the bases and the filters of the request, each time that it is asked, and its owner.
+    """The provider gets the query, bases and filters of each request, its owner and its deadline, each time.
 
     What it does not get it cannot restrict itself to, and then the rule shows what the caller had excluded.
     """
@@ -99,11 +101,13 @@ async def the_provider_is_asked_what_was_asked(subject: AccessSubject) -> None:
     )
     provider = knowing(rows_of([BOBS] * 8), capabilities={"filters": True})
     async with subject.scoped(provider, ALICE) as scoped:
-        await scoped.answer(request, new_context("alice"))
+        signal = CancelSignal(deadline=time.monotonic() + _WHOLE)
+        await scoped.answer(request, new_context("alice", signal=signal))
     if not provider.calls:
         raise Violation(
             wanted="the provider to be asked", saw="no call of it", hint="ask it, and filter what it answers"
         )
+    _require_time_told(provider)
     for call in provider.calls:
         for name in ("query", "knowledge_base_ids", "filters"):
             _require_same(name, getattr(request, name), getattr(call.request, name))
@@ -115,6 +119,43 @@ async def the_provider_is_asked_what_was_asked(subject: AccessSubject) -> None:
                 hint="no provider has to accept more: ask for eight at most",
             )
         subject.observe()
+
+    await _ask_anew(subject)
+
+
+def _require_time_told(provider: ScriptedProvider) -> None:
+    for call in provider.calls:
+        deadline = call.context.signal.deadline
+        if deadline is None:
+            raise Violation(
+                wanted="the caller's deadline for the provider, or an earlier one",
+                saw="a signal without a deadline",
+                hint="hand context on as it came, with its signal",
+            )
+
+
+async def _ask_anew(subject: AccessSubject) -> None:
+    """The same query with other filters and bases: each is the provider's to answer."""
+    provider = knowing(rows_of([MINE]), capabilities={"filters": True})
+    asked = [
+        RetrievalRequest(query="release policy", filters={"language": "en"}),
+        RetrievalRequest(query="release policy", filters={"language": "de"}),
+        RetrievalRequest(query="release policy", knowledge_base_ids=("people",)),
+    ]
+    async with subject.scoped(provider, ALICE) as scoped:
+        for place, request in enumerate(asked):
+            before = len(provider.calls)
+            await scoped.answer(request, new_context("alice"))
+            for call in provider.calls[before:]:
+                _require_same("filters", request.filters, call.request.filters)
+                _require_same("knowledge_base_ids", request.knowledge_base_ids, call.request.knowledge_base_ids)
+            if len(provider.calls) == before:
+                raise Violation(
+                    wanted="the provider asked again for a query that was asked before with other filters or bases",
+                    saw=f"{place} calls for {place + 1} different requests",
+                    hint="keep no answer for another request; ask the provider each time",
+                )
+            subject.observe()
 
 
 def _require_same(name: str, wanted: object, saw: object) -> None:

@@ -52,6 +52,16 @@ _MATCHING: Final = (
     seen({"user_id": "alic"}),
     seen({"user_id": "ali\u200bce"}),
     seen({"user_id": "editor"}),
+    seen({"user_id": "Alice"}),
+    seen({"tenant_id": "ACME"}),
+    seen({"user_id": "ａｌｉｃｅ"}),
+    seen({"allowed_users": "ALICE"}),
+    seen({"allowed_roles": "Editor"}),
+    # Nor is any of them a pattern.
+    *(seen({name: "*"}) for name in ("tenant_id", "user_id", "allowed_users", "allowed_roles")),
+    seen({"tenant_id": "ac*"}),
+    seen({"allowed_users": "al*,ali.e,ali?e"}),
+    seen({"allowed_roles": "ed*,%"}),
 )
 
 _PUBLIC: Final = (
@@ -61,6 +71,8 @@ _PUBLIC: Final = (
     seen({"visibility": "private"}),
     seen({"public": False}),
     seen({"public": "false"}),
+    seen({"visibility": "internal"}),
+    seen({"visibility": "public-ish"}),
     seen({"visibility": "private", "user_id": "alice"}, PERMISSIVE, USER, DENY),
 )
 
@@ -95,7 +107,17 @@ _LISTS: Final = (
     seen({"allowed_roles": "reader,admin"}),
     seen({"allowed_roles": "editors,coeditor"}),
     seen({"allowed_roles": "alice"}),
+    seen({"allowed_users": "editor"}),
+    seen({"allowed_users": "acme"}),
     seen({"allowed_roles": "editor", "tenant_id": "acme"}, PERMISSIVE, TENANT, DENY),
+)
+
+
+_SEVERAL: Final = (
+    seen({"allowed_roles": "auditor"}, PERMISSIVE, DENY),
+    seen({"allowed_roles": "editor"}, PERMISSIVE, DENY),
+    seen({"allowed_roles": "reader, writer"}, PERMISSIVE, DENY),
+    seen({"allowed_roles": "reader"}),
 )
 
 
@@ -250,7 +272,12 @@ async def lists_hold_whole_names(subject: AccessSubject) -> None:
 
     "alice" is part of "malice" and of "alice2". Who has one of the roles may read it, and a role is not a user's name.
     """
-    await look_at_cases(subject, _LISTS, hint="split at commas, strip each entry, and look the whole name up")
+    hint = "split at commas, strip each entry, and look the whole name up"
+    await look_at_cases(subject, _LISTS, hint=hint)
+    several = AccessScope(tenant_id="acme", user_id="alice", roles=frozenset({"auditor", "editor", "writer"}))
+    await look_at_cases(
+        subject, _SEVERAL, hint="look for any of the reader's roles among those of the list", scope=several
+    )
 
 
 # Clause 11.2

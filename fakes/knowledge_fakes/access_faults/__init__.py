@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from knowledge_fakes.access_faults import _answering, _labels, _readers  # noqa: F401 - each declares its faults
+from knowledge_fakes.access_faults import _answering, _labels, _readers, _shapes  # noqa: F401 - each declares its faults
 from knowledge_fakes.access_faults._declared import DECLARED
 from knowledge_fakes.making import MakerFault
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from knowledge_fakes.access_faults._declared import fault
 from knowledge_fakes.plain_access import PlainAccess, Reader, Row
-from knowledge_provider import RetrievalContext, RetrievalRequest, errors, limits
+from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, errors, limits
 
 
 @fault("KP-1113", fragment="since top_k is")
@@ -67,6 +67,28 @@ class FiftyAtOnce(PlainAccess):
         return request.model_copy(update={"top_k": 50})
 
 
+@fault("KP-1115", fragment="asked before with other filters")
+class AnswersKeptByTheQuery(PlainAccess):
+    """The provider's answers are kept by query and number, and given again to who asks with other filters."""
+
+    async def ask(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        self.answers: dict[Any, Any] = getattr(self, "answers", {})
+        name = (request.query, request.top_k)
+        if name not in self.answers:
+            self.answers[name] = await super().ask(request, context)
+        return self.answers[name]
+
+
+@fault("KP-1115", fragment="the caller's deadline for the provider")
+class NoDeadlineForTheProvider(PlainAccess):
+    """The provider is told of a cancellation, and not until when it may work."""
+
+    async def ask(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        own = CancelSignal()
+        context.signal.add_callback(lambda: own.cancel("the caller has gone"))
+        return await super().ask(request, context.model_copy(update={"signal": own}))
+
+
 @fault("KP-1116", fragment="row-3, row-5")
 class NothingMoreIsAskedFor(PlainAccess):
     """What others may read pushes what is the reader's own out of the answer."""
@@ -81,13 +103,13 @@ class AsksUntilThereIsEnough(PlainAccess):
 
     async def more(
         self, kept: list[Row], request: RetrievalRequest, context: RetrievalContext, reader: Reader
-    ) -> list[Row]:
-        found = await super().more(kept, request, context, reader)
+    ) -> tuple[list[Row], list[Any]]:
+        found, reports = await super().more(kept, request, context, reader)
         for _ in range(40):
             if len(found) >= request.top_k:
                 break
-            found = await super().more(found, request, context, reader)
-        return found
+            found, reports = await super().more(found, request, context, reader)
+        return found, reports
 
 
 @fault("KP-1117", fragment="though asking for more hangs no answer")
@@ -104,7 +126,7 @@ class LosesWhatCameFirst(PlainAccess):
 
     async def more(
         self, _kept: list[Row], request: RetrievalRequest, context: RetrievalContext, reader: Reader
-    ) -> list[Row]:
+    ) -> tuple[list[Row], list[Any]]:
         return await super().more([], request, context, reader)
 
 
@@ -130,6 +152,17 @@ class OneErrorForEverything(PlainAccess):
             raise
         except Exception as error:
             raise errors.KnowledgeFailedError("The provider failed.") from error
+
+
+@fault("KP-1118", fragment="reports a source that failed")
+class ReportsOfTheFirstAlone(PlainAccess):
+    """What the second answer reports is lost, and a source that failed there is one that found nothing."""
+
+    async def more(
+        self, kept: list[Row], request: RetrievalRequest, context: RetrievalContext, reader: Reader
+    ) -> tuple[list[Row], list[Any]]:
+        found, _ = await super().more(kept, request, context, reader)
+        return found, []
 
 
 @fault("KP-1118", fragment="answers None")
@@ -253,3 +286,12 @@ class GoesOnAlone(PlainAccess):
     async def ask(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
         self.asking = asyncio.ensure_future(super().ask(request, context))
         return await asyncio.shield(self.asking)
+
+
+@fault("KP-1120", fragment="the caller's signal is cancelled")
+class ASignalOfItsOwn(PlainAccess):
+    """The provider gets a signal of the rule's own, which nobody cancels."""
+
+    async def ask(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        own = CancelSignal(deadline=context.signal.deadline)
+        return await super().ask(request, context.model_copy(update={"signal": own}))

@@ -1,5 +1,7 @@
 """Mistakes with labels and modes; knows clauses 11.1 to 11.3, no way of catching them."""
 
+import unicodedata
+from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
@@ -88,6 +90,85 @@ class IdsByTheirBeginning(PlainAccess):
     def matches(self, held: Labels, reader: Reader, public: bool | None) -> bool:
         begins = bool(reader.tenant) and str(held.get("tenant_id", "")).startswith(reader.tenant)
         return super().matches({**held, "tenant_id": reader.tenant} if begins else held, reader, public)
+
+
+@fault("KP-1103", fragment="{'user_id': 'Alice'}")
+class LettersOfAnyCase(PlainAccess):
+    """Ids are compared without their case, and Alice is another account in half of all directories."""
+
+    def matches(self, held: Labels, reader: Reader, public: bool | None) -> bool:
+        user = str(held.get("user_id", ""))
+        same = user.lower() == reader.user.lower() and bool(user)
+        return super().matches({**held, "user_id": reader.user} if same else held, reader, public)
+
+
+@fault("KP-1103", fragment="{'user_id': 'ａｌｉｃｅ'}")
+class IdsAsTheyLook(PlainAccess):
+    """Ids are normalised before they are compared, and what only looks alike is the same."""
+
+    def text(self, value: Any) -> str:
+        return unicodedata.normalize("NFKC", super().text(value))
+
+
+@fault("KP-1103", fragment="{'tenant_id': '*'}")
+class AStarIsEverybody(PlainAccess):
+    """A label that is a star counts as everybody's, as a colleague from another system expected."""
+
+    def held(self, labels: Any) -> dict[str, Any]:
+        return {name: value for name, value in super().held(labels).items() if value not in ("*", frozenset("*"))}
+
+
+@fault("KP-1103", fragment="{'allowed_users': 'al*,ali.e,ali?e'}")
+class NamesAsPatterns(PlainAccess):
+    """The entries of a list are patterns, and whoever writes a label writes one for everybody."""
+
+    def is_among(self, user: str, users: frozenset[str] | None) -> bool:
+        patterns = [each for each in users or () if each != "*"]
+        return super().is_among(user, users) or any(fnmatchcase(user, each) for each in patterns)
+
+
+@fault("KP-1104", fragment="{'visibility': 'internal'}")
+class TwoWordsAreKnown(PlainAccess):
+    """Of visibility two words are known, and every other counts as none."""
+
+    def said_by_visibility(self, value: Any) -> bool | None:
+        return {"public": True, "private": False}.get(self.text(value).lower())
+
+
+@fault("KP-1106", fragment="{'allowed_users': 'editor'}")
+class RolesAreUsers(PlainAccess):
+    """The list of users may name a role, too, since groups are users in the directory."""
+
+    def matches(self, held: Labels, reader: Reader, public: bool | None) -> bool:
+        named = held.get("allowed_users", frozenset())
+        rest = {
+            name: value for name, value in held.items() if name != "allowed_users" or named.isdisjoint(reader.roles)
+        }
+        return super().matches(rest, reader, public)
+
+
+@fault("KP-1106", fragment="a result shown: labels {'allowed_roles': ")
+class OneRoleCounts(PlainAccess):
+    """Of a reader's roles the first one counts."""
+
+    def has_role(self, roles: frozenset[str], allowed: frozenset[str] | None) -> bool:
+        return super().has_role(frozenset(sorted(roles)[:1]), allowed)
+
+
+@fault("KP-1107", fragment="a list for a list of users")
+class ListsAreNoLabel(PlainAccess):
+    """A label that is a list counts as none, and what it closes is public."""
+
+    def text(self, value: Any) -> str:
+        return "" if type(value) is list else super().text(value)
+
+
+@fault("KP-1107", fragment="0 for the label tenant_id")
+class FalseIsNoLabel(PlainAccess):
+    """Whatever is false counts as an empty label."""
+
+    def text(self, value: Any) -> str:
+        return "" if type(value) in (int, bool, list, dict) and not value else super().text(value)
 
 
 @fault("KP-1104", fragment="'public': True")
