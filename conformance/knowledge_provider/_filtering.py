@@ -5,6 +5,7 @@ is handed on as it came, with all of its labels.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from knowledge_provider import limits
 from knowledge_provider._labels import AccessScope, Denial, denial
 from knowledge_provider.errors import KnowledgeInvalidResponseError, KnowledgeSourcesIncompleteError
 from knowledge_provider.models import RetrievalResult
-from knowledge_provider.normalize import normalize_response
+from knowledge_provider.normalize import normalize_response, result_key
 from knowledge_provider.outcome import Outcome
 from knowledge_provider.text import class_name, is_a
 
@@ -53,7 +54,8 @@ class Filtered:
 def filtered(response: object, scope: AccessScope, top_k: int) -> Filtered:
     """What ``scope`` may see of ``response``: at most ``top_k`` items, of the first eight times as many (rule N2).
 
-    An item that is no dict or ``RetrievalResult`` is left out, as a host does. Raises ``KnowledgeInvalidResponseError``
+    An item that is no dict or ``RetrievalResult`` is left out, as a host does, and what it would drop takes no room: no
+    id, no content, or an id that was there before (rule N7). Raises ``KnowledgeInvalidResponseError``
     when the response is none by rule N1, or holds items and not one that could be read.
     """
     items = _items(response)
@@ -63,9 +65,20 @@ def filtered(response: object, scope: AccessScope, top_k: int) -> Filtered:
     if looked_at and not read:
         raise _invalid("results", "items that are no results")
     found = [(item, denial(_entry(fields, "metadata"), scope)) for item, fields in read]
-    kept = tuple(item for item, why_not in found if why_not is None)[:top_k]
+    kept = _usable([item for item, why_not in found if why_not is None], top_k)
     withheld = Counter(why_not for _, why_not in found if why_not is not None)
     return Filtered(kept, _failed(response), withheld, len(items))
+
+
+def _usable(allowed: Sequence[object], top_k: int) -> tuple[object, ...]:
+    usable: dict[str, object] = {}
+    for item in allowed:
+        if key := result_key(item, len(usable) + 1):
+            usable.setdefault(key, item)
+        if len(usable) == top_k:
+            break
+    # Clause 5.10: an answer of which nothing is left is for whoever asked to judge, and not an empty one.
+    return tuple(usable.values()) or tuple(allowed[:top_k])
 
 
 def _items(response: object) -> tuple[object, ...]:

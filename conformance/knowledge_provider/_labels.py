@@ -1,21 +1,18 @@
 """Who may read what, from labels and a scope (clauses 11.1, 11.2, 11.4, 11.5); knows no result, call or provider.
 
-Public through ``access``. A label only ever narrows: with one more that says for whom, nobody sees what they did not
-see in permissive mode without it. What cannot be read authorises nobody.
+Public through ``access``. A label that says for whom only ever narrows, with one exception: what is not public and
+names nobody is for nobody, and with such a label it is for those. What cannot be read authorises nobody.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple
 
-from knowledge_provider.text import class_name, is_a, is_blank
+from knowledge_provider._labelled import LABELS, labels_in, listed, stripped
+from knowledge_provider.text import class_name, is_a
 
 _DICT: Final[type[dict[object, object]]] = dict
-
-LABELS: Final = ("visibility", "public", "tenant_id", "user_id", "allowed_users", "allowed_roles")
-"""The names of the labels (clause 11.2)."""
-
 _TRUTHS: Final = {"true": True, "false": False}
 
 
@@ -38,8 +35,8 @@ class AccessMode(StrEnum):
 class AccessScope:
     """As whom something is read, and how strictly; ids without white space around them, and blank ones as None.
 
-    ``roles`` takes any iterable of strings. Raises ``TypeError`` for a value of another type, which must not become
-    somebody else, and ``ValueError`` for a ``mode`` that is none of ``AccessMode``.
+    ``roles`` takes any iterable of strings but a mapping. Raises ``TypeError`` for a value of another type, which must
+    not become somebody else, and ``ValueError`` for a ``mode`` that is none of ``AccessMode``.
     """
 
     mode: AccessMode = AccessMode.DENY_IF_UNLABELED
@@ -140,23 +137,19 @@ def _own_id(name: str, value: object) -> str | None:
             f"{name} must be a string or None, since labels are compared with it; got {class_name(value)}: pass the "
             "id as text"
         )
-    return _stripped(value)
+    return stripped(value)
 
 
 def _own_roles(value: object) -> frozenset[str]:
-    # A string is iterable, too, and would become roles of one letter each.
-    roles = None if is_a(value, str) or not isinstance(value, Iterable) else list(value)
+    # A string is iterable, too, and would become roles of one letter each; a mapping would be all of its keys, those
+    # that it maps to False included.
+    one = is_a(value, str) or isinstance(value, Mapping)
+    roles = list(value) if isinstance(value, Iterable) and not one else None
     if roles is None or not all(is_a(role, str) for role in roles):
         raise TypeError(
             f"roles must be several strings, since labels are compared with them; got {class_name(value)}: pass a set"
         )
-    return frozenset(role for role in map(_stripped, roles) if role)
-
-
-def _stripped(text: str) -> str | None:
-    # Not by rule N5: two ids that it makes equal are two.
-    kept = str.strip(text)
-    return None if is_blank(kept) else kept
+    return frozenset(role for role in map(stripped, roles) if role)
 
 
 def _mismatch(labels: _Labels, scope: AccessScope) -> Denial | None:
@@ -211,14 +204,13 @@ def _read(labels: object) -> _Labels | Denial:
 
 
 def _values(labels: dict[object, object]) -> list[object] | None:
-    # Clause 11.3: each is looked up by its name, however many other entries stand before it. A foreign key may raise
-    # when it is compared; then nobody knows what the labels say.
+    # Clause 11.3: all entries are looked at, and by the names that a host will show them under. Keys are read and never
+    # compared, so no foreign code runs; but another thread may change the entries meanwhile.
     try:
-        return [_DICT.get(labels, name) for name in LABELS]
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
+        found = labels_in(_DICT.items(labels))
+    except RuntimeError:
         return None
+    return [found.get(name) for name in LABELS]
 
 
 def _truth(text: str | None) -> object:
@@ -229,10 +221,8 @@ def _text(value: object) -> str | None:
     # Clause 11.2: an empty label is no label.
     if value is None:
         return None
-    return _stripped(str.__str__(value)) if is_a(value, str) else str(value)
+    return stripped(str.__str__(value)) if is_a(value, str) else str(value)
 
 
 def _listed(text: str | None) -> frozenset[str] | None:
-    if text is None:
-        return None
-    return frozenset(each for each in map(_stripped, text.split(",")) if each) or None
+    return None if text is None else listed(text)

@@ -3,8 +3,8 @@
 ``allows`` and what stands beside it are pure functions, out of ``_labels``; ``ScopedProvider`` awaits, in ``scoped``.
 """
 
+from knowledge_provider._labelled import LABELS
 from knowledge_provider._labels import (
-    LABELS,
     AccessMode,
     AccessScope,
     Denial,

@@ -17,6 +17,7 @@ from uuid import UUID
 from knowledge_provider import errors, limits
 from knowledge_provider._calls import DaemonThreads, PerLoop, made
 from knowledge_provider._failures import failure
+from knowledge_provider._labelled import LABELS, UNREADABLE, kept_labels, label_name
 from knowledge_provider._places import one_line, place_text
 from knowledge_provider._requests import (
     bases_asked_for,
@@ -203,23 +204,24 @@ def plain_number(value: object) -> int | float | None:
 
 
 def plain_metadata(values: Mapping[Any, Any], *, without: Collection[str] = ()) -> dict[str, MetadataValue]:
-    """At most 16 flat entries of exact types (clauses 5.6, 5.7), in order, leaving out the keys in ``without``.
+    """At most 16 flat entries of exact types (clauses 5.6, 5.7): labels, then the others in order but for ``without``.
 
     Booleans, finite numbers, NumPy's scalars, strings (500 code points), dates and UUIDs stay; whatever is nested, a
     vector, not finite or None goes. No more than 128 entries are looked at. Keys (80 code points) and strings are
     without credentials in their URIs, and a key with nothing left goes.
+
+    Labels (clause 11.2) are looked for among all entries, and stay wherever they stand, whole up to 10,000 code points,
+    and also where they are in ``without``. One that cannot stay as it is becomes 0, which authorises nobody (11.3).
     """
-    plain: dict[str, MetadataValue] = {}
-    left = limits.METADATA_ENTRIES_MAX
+    # Clause 11.3.
+    plain = kept_labels(values.items(), _plain_value)
+    left = limits.METADATA_ENTRIES_MAX - len(plain)
     for key, value in islice(values.items(), _ENTRIES_READ_MAX):
-        # Clause 6.1: also in a key, since some vendors name an entry by a link.
-        if type(key) is str and len(key) <= limits.METADATA_KEY_MAX:
-            name = "" if key in without else _known_name(key)
-        else:
-            name = place_text(key, limits.METADATA_KEY_MAX) if is_a(key, str) and key not in without else ""
-        kept = _plain_value(value) if name else None
+        name = "" if label_name(key) else _entry_name(key, without)
+        kept = _plain_value(value, limits.METADATA_TEXT_MAX) if name else None
         if kept is not None:
-            plain[name] = kept
+            # What only became the name of a label when a link was taken out of it is no label that anybody wrote.
+            plain[name] = UNREADABLE if name in LABELS else kept
             left -= 1
         # Clause 7.4: those of one name are counted too, since each of them was read.
         if not left:
@@ -227,18 +229,26 @@ def plain_metadata(values: Mapping[Any, Any], *, without: Collection[str] = ()) 
     return plain
 
 
+def _entry_name(key: object, without: Collection[str]) -> str:
+    # Clause 6.1: also in a key, since some vendors name an entry by a link.
+    if not is_a(key, str) or key in without:
+        return ""
+    # All results of a back end have the same few keys.
+    short = type(key) is str and len(key) <= limits.METADATA_KEY_MAX
+    return _known_name(key) if short else place_text(key, limits.METADATA_KEY_MAX)
+
+
 @lru_cache(maxsize=1_000)
 def _known_name(key: str) -> str:
-    # All results of a back end have the same few keys.
     return place_text(key, limits.METADATA_KEY_MAX)
 
 
-def _plain_value(value: object) -> MetadataValue | None:
+def _plain_value(value: object, limit: int) -> MetadataValue | None:
     if type(value) is str:
-        return place_text(value, limits.METADATA_TEXT_MAX)
+        return place_text(value, limit)
     value = value.isoformat() if is_a(value, date) else _from_numpy(value)
     if is_a(value, str) or is_a(value, UUID):
-        return place_text(value, limits.METADATA_TEXT_MAX)
+        return place_text(value, limit)
     return value if type(value) is bool else finite_number(value)
 
 

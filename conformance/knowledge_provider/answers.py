@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from typing import Any, Final, Literal, TypeGuard
 
 from knowledge_provider import adapting, errors
+from knowledge_provider._labelled import UNREADABLE_METADATA
 from knowledge_provider.models import MetadataValue, RetrievalResult, Source
 
 ScoreKind = Literal["similarity", "distance"]
@@ -145,7 +146,8 @@ def _source(where: Any, at: Callable[[str], Any], fields: AnswerFields) -> Sourc
 
 def _metadata(found: Any, fields: AnswerFields) -> dict[str, MetadataValue]:
     if not _is_object(found):
-        return {}
+        # Clause 11.3: whatever it is, it may say who may read this.
+        return dict(UNREADABLE_METADATA) if found else {}
     return adapting.plain_metadata(found, without=_mapped(fields))
 
 

@@ -23,7 +23,7 @@ from knowledge_provider.errors import (
     is_retryable,
     read_or_none,
 )
-from knowledge_provider.normalize import normalize_response
+from knowledge_provider.normalize import normalize_response, normalize_to_answer
 from knowledge_provider.outcome import Outcome, OutcomeResult, SourceReport
 from knowledge_provider.provider_calls import Ending
 from knowledge_provider.text import finite_number, is_a, short_text
@@ -74,8 +74,9 @@ def read_answer(
         return _raised(child, KnowledgeTimeoutError("its own deadline passed first", provider_key=child))
     if ending.error is not None:
         return replace(_raised(child, ending.error), inner=_reported_with(child, ending.error))
-    outcome = normalize_response(
-        ending.value, query="", limit=top_k, max_content_chars=max_content_chars, allow_hosts=allow_hosts
+    # Clause 11.3: whoever asked may filter by labels, so those are not bounded yet.
+    outcome = normalize_to_answer(
+        ending.value, limit=top_k, max_content_chars=max_content_chars, allow_hosts=allow_hosts
     )
     return replace(_read(child, outcome, ending.value), inner=_inner(child, outcome.sources))
 

@@ -5,12 +5,12 @@ methods, so nothing of a response is called, iterated or compared but a key that
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from knowledge_provider import limits
 from knowledge_provider._foreign import Fields, entry, fields_of, head, listed
+from knowledge_provider._metadata import bounded_metadata, labelled_metadata
 from knowledge_provider.citations import CitationLedger
 from knowledge_provider.models import MetadataValue, RetrievalResult, Source
 from knowledge_provider.outcome import Citation, Outcome, OutcomeResult, SourceReport
@@ -20,6 +20,15 @@ from knowledge_provider.uris import public_uri, read_hosts
 _DICT: Final[type[Fields]] = dict
 
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+class _Bounds(NamedTuple):
+    """What is kept: results, code points of content, hosts beside the public ones, and how metadata are read."""
+
+    results: int
+    content: int
+    hosts: tuple[str, ...]
+    metadata: Callable[[object], dict[str, MetadataValue]]
 
 
 class _Passage(NamedTuple):
@@ -62,10 +71,42 @@ def normalize_response(
             is iterated, or ``citations`` is not a ``CitationLedger``.
         ValueError: ``limit`` or ``max_content_chars`` is below 1.
     """
-    _require_count("limit", limit)
-    _require_count("max_content_chars", max_content_chars)
     ledger = CitationLedger() if citations is None else _require_ledger(citations)
-    passages = _passages(response, limit, max_content_chars, read_hosts(allow_hosts))
+    return _outcome(
+        response, query, _Bounds(limit, max_content_chars, read_hosts(allow_hosts), bounded_metadata), ledger
+    )
+
+
+def normalize_to_answer(
+    response: object,
+    *,
+    limit: int,
+    max_content_chars: int = limits.CONTENT_MAX,
+    allow_hosts: Iterable[str] = (),
+) -> Outcome:
+    """The same for a provider that answers from it: labels are kept whole, before at most 16 entries in all (11.3).
+
+    A label that N11 would drop or change otherwise is 0, which authorises nobody; so is ``visibility`` of metadata that
+    cannot be read. Raises as ``normalize_response``.
+    """
+    return _outcome(
+        response, "", _Bounds(limit, max_content_chars, read_hosts(allow_hosts), labelled_metadata), CitationLedger()
+    )
+
+
+def result_key(candidate: object, place: int) -> str:
+    """The id that a candidate has as result number ``place`` of an outcome, "" where it becomes none (N3, N4, N7)."""
+    item = fields_of(candidate, RetrievalResult)
+    if not content_text(_first((item, "content"), (item, "text")), limits.CONTENT_MAX):
+        return ""
+    source_id = _source(item, fields_of(entry(item, "source"), Source), ()).id
+    return _id(_first((item, "id"), (item, "chunkId"), (item, "chunk_id")), source_id, place)
+
+
+def _outcome(response: object, query: object, bounds: _Bounds, ledger: CitationLedger) -> Outcome:
+    _require_count("limit", bounds.results)
+    _require_count("max_content_chars", bounds.content)
+    passages = _passages(response, bounds)
     cited = [(passage, _cite(passage, ledger)) for passage in passages]
     return Outcome(
         status="ok" if passages else "not_found",
@@ -76,30 +117,30 @@ def normalize_response(
     )
 
 
-def _passages(response: object, limit: int, max_content_chars: int, allow_hosts: tuple[str, ...]) -> list[_Passage]:
+def _passages(response: object, bounds: _Bounds) -> list[_Passage]:
     kept: dict[str, _Passage] = {}
     # Rule N2.
-    for candidate in head(listed(response, "results", Outcome), limit * limits.CANDIDATES_PER_RESULT):
+    for candidate in head(listed(response, "results", Outcome), bounds.results * limits.CANDIDATES_PER_RESULT):
         # Rule N3: what is neither a dict nor a model has no fields, so no id.
-        passage = _passage(fields_of(candidate, RetrievalResult), len(kept) + 1, max_content_chars, allow_hosts)
+        passage = _passage(fields_of(candidate, RetrievalResult), len(kept) + 1, bounds)
         # Rule N7.
         if passage.id and passage.content:
             kept.setdefault(passage.id, passage)
-        if len(kept) == limit:
+        if len(kept) == bounds.results:
             break
     return list(kept.values())
 
 
-def _passage(item: Fields, place: int, max_content_chars: int, allow_hosts: tuple[str, ...]) -> _Passage:
+def _passage(item: Fields, place: int, bounds: _Bounds) -> _Passage:
     # Rule N4, with each field by its own rule.
     inner = fields_of(entry(item, "source"), Source)
-    source = _source(item, inner, allow_hosts)
+    source = _source(item, inner, bounds.hosts)
     return _Passage(
         id=_id(_first((item, "id"), (item, "chunkId"), (item, "chunk_id")), source.id, place),
-        content=content_text(_first((item, "content"), (item, "text")), max_content_chars),
+        content=content_text(_first((item, "content"), (item, "text")), bounds.content),
         score=_score(entry(item, "score")),
         source=source,
-        metadata=_metadata(entry(item, "metadata")),
+        metadata=bounds.metadata(entry(item, "metadata")),
         provider=short_text(_first((item, "provider"), (inner, "provider")), limits.PROVIDER_NAME_MAX),
     )
 
@@ -130,23 +171,6 @@ def _score(value: object) -> float | None:
         value = float(str.__str__(value)) if _JSON_NUMBER.fullmatch(value) else None
     number = finite_number(value)
     return None if number is None else float(number)
-
-
-def _metadata(value: object) -> dict[str, MetadataValue]:
-    # Rule N11.
-    kept: dict[str, MetadataValue] = {}
-    for key, held in _head_entries(value, limits.METADATA_ENTRIES_MAX):
-        name = short_text(key, limits.METADATA_KEY_MAX) if type(key) is str or is_a(key, str) else ""
-        plain = short_text(held, limits.METADATA_TEXT_MAX) if type(held) is str else _metadata_value(held)
-        if name and plain is not None:
-            kept[name] = plain
-    return kept
-
-
-def _metadata_value(value: object) -> MetadataValue | None:
-    if is_a(value, str):
-        return short_text(value, limits.METADATA_TEXT_MAX)
-    return value if is_a(value, bool) else finite_number(value)
 
 
 def _cite(passage: _Passage, ledger: CitationLedger) -> Citation | None:
@@ -186,10 +210,6 @@ def _report(reported: object) -> SourceReport | None:
         return None
     count = finite_number(entry(fields, "count"))
     return SourceReport(key=key, status=status, reason=reason, count=count if is_a(count, int) and count >= 0 else None)
-
-
-def _head_entries(value: object, count: int) -> Sequence[tuple[object, object]]:
-    return list(islice(_DICT.items(value), count)) if is_a(value, _DICT) else ()
 
 
 def _first(*places: tuple[Fields, str]) -> object:

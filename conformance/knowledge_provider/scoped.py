@@ -4,6 +4,7 @@ This file awaits. What a label allows is in ``_labels``, and what becomes of an 
 ``access``.
 """
 
+import inspect
 import logging
 from collections import Counter
 from collections.abc import Callable
@@ -53,11 +54,12 @@ class ScopedProvider:
         provider: Any object that keeps clauses 1.1 to 1.6.
         scope: One scope for all calls, or what gives a call's scope from its context. By default, the context's owner
             is the user.
-        timeout: Seconds to wait for ``close()`` of the inner provider. A search has the time of its caller.
+        timeout: Seconds to wait for ``close()`` of the inner provider, and for more than a first answer shows where the
+            caller has no deadline. Otherwise a search has the time of its caller.
 
     Raises:
         KnowledgeProviderInvalidError: The inner provider breaks a MUST of clauses 1.1 to 1.6.
-        TypeError: ``scope`` is neither, or ``timeout`` no finite number.
+        TypeError: ``scope`` is neither, or async, or ``timeout`` no finite number.
         ValueError: ``timeout`` is not above 0.
     """
 
@@ -68,10 +70,11 @@ class ScopedProvider:
         *,
         timeout: float = limits.CALL_SECONDS_DEFAULT,
     ) -> None:
-        if not isinstance(scope, AccessScope) and not callable(scope):
+        if not isinstance(scope, AccessScope) and (not callable(scope) or _is_async(scope)):
             raise TypeError(
-                f"scope must be an AccessScope or a function that gives one; got {class_name(scope)}: without it, "
-                "nobody knows what may be shown. Pass one, or leave it out"
+                "scope must be an AccessScope or a function that gives one without awaiting; got "
+                f"{'an async one' if callable(scope) else class_name(scope)}: without it, nobody knows what may be "
+                "shown. Pass one, or leave it out"
             )
         self._description = compose(provider)
         self._calls = ProviderCalls(provider)
@@ -143,14 +146,23 @@ class ScopedProvider:
     ) -> Filtered:
         wider = request.model_copy(update={"top_k": limits.TOP_K_MAX, "filters": deepcopy(request.filters)})
         try:
-            seconds = _share(context.signal, None) if first.kept else None
+            seconds = self._seconds_for_more(context.signal) if first.kept else None
             second = filtered(await self._answer(wider, context, seconds), scope, limits.TOP_K_MAX)
         except Exception:
             # Clause 5.10: with nothing to show, not knowing whether there is more is not an empty answer.
             if not first.kept:
                 raise
             return first
-        return replace(second, kept=second.kept[: request.top_k]) if len(second.kept) > len(first.kept) else first
+        if len(second.kept) > len(first.kept):
+            return replace(second, kept=second.kept[: request.top_k])
+        # Clause 5.10: what failed either time may have more, so with nothing to show this is not an empty answer.
+        failed = {report["key"]: report for report in (*first.failed, *second.failed)}
+        return replace(first, failed=tuple(failed.values()))
+
+    def _seconds_for_more(self, signal: CancelSignal) -> float:
+        # Also without a deadline: one that hangs must not take with it what the first question found.
+        share = _share(signal, None)
+        return self._timeout if share is None else share
 
     def _scope_of(self, context: RetrievalContext) -> AccessScope:
         try:
@@ -178,6 +190,10 @@ class ScopedProvider:
         for (reason, label), count in withheld.items():
             level = logging.WARNING if reason == "label_invalid" else logging.INFO
             _LOG.log(level, "%s: withheld %d results: %s (%s)", self._description.key, count, reason, label)
+
+
+def _is_async(scope: object) -> bool:
+    return inspect.iscoroutinefunction(scope) or inspect.iscoroutinefunction(getattr(scope, "__call__", None))  # noqa: B004 - whether it is async, not whether it can be called
 
 
 def _may_lack(found: Filtered, request: RetrievalRequest) -> bool:

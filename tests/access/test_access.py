@@ -111,9 +111,10 @@ class Raising(str):
         raise RuntimeError("compared")
 
 
-def test_labels_that_raise_authorise_nobody() -> None:
-    """Nobody knows what they say."""
-    assert denial({Raising("x"): 1, "visibility": "public"}, ALICE) == Denial("label_invalid", "metadata")
+def test_a_key_is_read_and_never_compared() -> None:
+    """One that raises then is what is written in it, which is what a host shows."""
+    assert denial({Raising("x"): 1, "visibility": "public"}, ALICE) is None
+    assert denial({Raising("user_id"): "bob", "visibility": "public"}, ALICE) == Denial("label_mismatch", "user_id")
 
 
 def test_a_label_behind_many_others_is_read() -> None:
@@ -216,6 +217,7 @@ def test_a_scope_is_frozen_and_strips() -> None:
     [
         (lambda: AccessScope(tenant_id=5), TypeError, "tenant_id must be a string"),  # type: ignore[arg-type]  # wrong
         (lambda: AccessScope(roles="admin"), TypeError, "roles must be several strings"),  # type: ignore[arg-type]  # wrong
+        (lambda: AccessScope(roles={"admin": False}), TypeError, "roles must be several strings"),  # type: ignore[arg-type]  # wrong
         (lambda: AccessScope(roles=[5]), TypeError, "roles must be several strings"),  # type: ignore[arg-type]  # wrong
         (lambda: AccessScope("strict"), ValueError, "mode must be one of permissive, "),  # type: ignore[arg-type]  # wrong
         (lambda: allows({}, None), TypeError, "scope must be an AccessScope"),  # type: ignore[arg-type]  # wrong

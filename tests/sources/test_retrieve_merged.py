@@ -620,9 +620,9 @@ def test_no_more_is_read_than_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(response: object, **options: Any) -> Outcome:
         read.append(response)
-        return normalize_response(response, **options)
+        return normalize_to_answer(response, **options)
 
-    monkeypatch.setattr(_answered_records, "normalize_response", counted)
+    monkeypatch.setattr(_answered_records, "normalize_to_answer", counted)
     found = [{"id": str(place), "content": "c"} for place in range(64)]
     assert len(merge(ScriptedSource("wiki", [found]), top_k=8).records) == len(read) == 8
 

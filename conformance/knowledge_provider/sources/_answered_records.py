@@ -15,9 +15,10 @@ from pydantic_core import Url
 
 from knowledge_provider import limits, merging
 from knowledge_provider._foreign import Fields, entry, fields_of, head, listed
+from knowledge_provider._labelled import LABELS, UNREADABLE
 from knowledge_provider.errors import KnowledgeInvalidResponseError, read_or_none
 from knowledge_provider.models import MetadataValue
-from knowledge_provider.normalize import normalize_response
+from knowledge_provider.normalize import normalize_to_answer
 from knowledge_provider.outcome import Citation, Outcome, OutcomeResult, SourceReport
 from knowledge_provider.provider_calls import Ending
 from knowledge_provider.sources import screening
@@ -161,7 +162,7 @@ def _external(name: str, refs: _References, response: object, top_k: int) -> Ite
         if said and (len(said) > limits.RESULT_ID_MAX or not bound.has(said)):
             continue
         # One by one, so that a record and its provenance stay together.
-        for result in normalize_response([item], query="", limit=1).results:
+        for result in normalize_to_answer([item], limit=1).results:
             source_id = said or bound.only or (result.source.id if result.source and result.source.id else "")
             if source_id and bound.has(source_id):
                 yield _record(name, source_id, fields, result, bound.names.get(source_id))
@@ -201,7 +202,7 @@ def _record(name: str, source_id: str, fields: Fields, result: OutcomeResult, na
         source_id=source_id,
         source_uri=_source_uri(name, entry(fields, "source_uri")) or made_uri(name, source_id),
         source_name=named or _shown(entry(fields, "source_name")) or source_id,
-        metadata={key: value for key, value in result.metadata.items() if not _is_hidden(key, value)},
+        metadata=_metadata(result.metadata),
     )
 
 
@@ -209,11 +210,11 @@ def _own_outcome(found: object) -> Outcome:
     """The host's own results; what it has normalised by limits and hosts of its own stays as it is."""
     own = read_or_none(lambda: Outcome.model_validate(Outcome.model_dump(found, warnings=False)))  # type: ignore[arg-type]
     if not is_a(own, Outcome):
-        return normalize_response(found, query="", limit=BUILT_IN_MAX)
+        return normalize_to_answer(found, limit=BUILT_IN_MAX)
     cited = {citation.url: citation for citation in own.citations}
     hosts = [host for host in map(_host, cited) if host]
     # Once more, since anybody can make an outcome; which citation is which, the host alone can say (clause 8.9).
-    again = normalize_response(own, query="", limit=BUILT_IN_MAX, max_content_chars=_UNCUT, allow_hosts=hosts)
+    again = normalize_to_answer(own, limit=BUILT_IN_MAX, max_content_chars=_UNCUT, allow_hosts=hosts)
     results = tuple(
         result.model_copy(update={"citation_id": cited[result.url].id if result.url in cited else None})
         for result in again.results
@@ -267,6 +268,12 @@ def _source_uri(name: str, value: object) -> str | None:
 def _shown(value: object) -> str:
     text = short_text(value, REFERENCE_NAME_MAX)
     return "" if screening.fault(text) else text
+
+
+def _metadata(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+    # Clause 11.3: a label that may not be kept must not become none.
+    shown = {key: UNREADABLE if _is_hidden(key, value) else value for key, value in metadata.items() if key in LABELS}
+    return shown | {key: value for key, value in metadata.items() if key not in shown and not _is_hidden(key, value)}
 
 
 def _is_hidden(key: str, value: MetadataValue) -> bool:
