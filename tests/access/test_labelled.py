@@ -226,9 +226,10 @@ def test_nobody_sees_more_after_metadata_are_read(metadata: dict[str, Any], scop
 )
 def test_readable_labels_say_the_same_after_metadata_are_read(metadata: dict[str, Any]) -> None:
     """Behind 16 other entries, and longer than those may be."""
-    item = {"id": "1", "content": "c", "metadata": {**MANY, **metadata}}
+    behind = {**MANY, **metadata}
+    item = {"id": "1", "content": "c", "metadata": behind}
     assert denial(normalize_to_answer([item], limit=1).results[0].metadata, ALICE) == denial(metadata, ALICE)
-    assert denial(plain_metadata(item["metadata"]), ALICE) == denial(metadata, ALICE)
+    assert denial(plain_metadata(behind), ALICE) == denial(metadata, ALICE)
 
 
 def test_what_a_host_shows_stays_by_its_rule() -> None:

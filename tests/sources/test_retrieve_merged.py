@@ -29,6 +29,7 @@ from knowledge_provider import (
     RetrievalContext,
     normalize_response,
 )
+from knowledge_provider.normalize import normalize_to_answer
 from knowledge_provider.sources import (
     ExternalKnowledgeRef,
     MergedRecords,
