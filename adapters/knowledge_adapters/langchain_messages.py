@@ -18,7 +18,7 @@ def inject_block(
 
     Raises ``ValueError`` when ``block`` is not what ``render_block`` made, ``TypeError`` for what is no message.
     """
-    place = leading_system(map(_role, messages))
+    place = leading_system([_role(message) for message in messages])
     made = SystemMessage if allow_untrusted_system_message is True else HumanMessage
     return [*messages[:place], made(content=require_block(block)), *messages[place:]]
 
@@ -29,6 +29,9 @@ def _role(message: Any) -> str:
             f"messages must be LangChain's, since the block goes behind the system's; got {type(message).__name__}: "
             "for dictionaries, use knowledge_provider.untrusted.inject"
         )
+    # Part of one that is streamed is of a type of its own.
+    if isinstance(message, SystemMessage):
+        return "system"
     # A ChatMessage has its role beside a type that is always "chat".
     role: str = getattr(message, "role", message.type)
     return role

@@ -10,17 +10,26 @@ Between its lines stands data in which no ``<`` is left, so whatever has one is 
     </result>
     </knowledge>
 
-``<cut/>`` stands where something did not fit.
+``<cut/>`` stands where something did not fit, behind the line of JSON where that lost fields.
 """
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from knowledge_provider import limits
 from knowledge_provider._graphemes import boundary
-from knowledge_provider._neutral import entity_at, escaped, is_neutral, is_unusual, neutral
+from knowledge_provider._neutral import (
+    entity_at,
+    escaped,
+    is_harmless,
+    is_neutral,
+    literal,
+    neutral,
+    only_attached,
+    shown,
+    unusual_in,
+)
 from knowledge_provider.outcome import NOTICE, OutcomeResult
 from knowledge_provider.text import content_text, short_text
 
@@ -33,9 +42,10 @@ CUT_LINE: Final = f"{CUT}\n"
 
 _BEGIN: Final = "<result>\n"
 _END: Final = "\n</result>\n"
-_FRAME: Final = len(f"{_BEGIN}\n{CUT}{_END}")
+_FRAME: Final = len(f"{_BEGIN}\n{_END}")
 PIECE_MIN: Final = 200
 """Code points below which a result has no place for its provenance and some of its text."""
+_CONTENT_MIN: Final = 20
 
 _JSON: Final = json.JSONEncoder(ensure_ascii=False).encode
 _LIMITS: Final = {
@@ -47,46 +57,94 @@ _LIMITS: Final = {
     "locator": limits.SOURCE_LOCATOR_MAX,
 }
 
-_RESULT: Final = re.compile(r"<result>\n(\{[^<\n]*\})\n([^<]*)(<cut/>)?\n</result>\n")
+_RESULT: Final = re.compile(r"<result>\n(\{[^<\n]*\})(<cut/>)?\n([^<]*)(<cut/>)?\n</result>\n")
 _BLOCK: Final = re.compile(
     f"{re.escape(OPENING)}(?:{INCOMPLETE})?(?P<results>{NOTHING}|(?:{_RESULT.pattern})*)(?:{CUT_LINE})?{CLOSING}"
 )
 
 
-def piece(result: OutcomeResult, room: int) -> str | None:
+class Piece(NamedTuple):
+    """A result in its part of the frame, and whether something of it is cut."""
+
+    text: str
+    cut: bool
+
+
+class Read(NamedTuple):
+    """A result as a block has it; its content and fields are those that were given, as far as they are there."""
+
+    fields: dict[str, str]
+    content: str
+    cut: bool
+
+
+def size(result: OutcomeResult, room: int) -> int:
+    """About how many code points the content needs, to tell the shorter from those that need ``room`` and more."""
+    return len(result.content) + (len("&lt;") - 1) * result.content.count("<", 0, room)
+
+
+def piece(result: OutcomeResult, room: int) -> Piece | None:
     """One result in its part of the frame, at most ``room`` code points, or None where not even its id has place.
 
-    What says where it is from takes at most half of that. Metadata are left out: what a model has to know of them
-    belongs into the title or the content, and labels say who else may read it.
+    What says where it is from takes at most half of that, unless the content leaves more. Metadata are left out: what a
+    model has to know of them belongs into the title or the content, and labels say who else may read it.
     """
-    head = _head(result, (room - _FRAME) // 2)
-    if head is None:
-        return None
-    return f"{_BEGIN}{head}\n{_content(result.content, room - _FRAME - len(head))}{_END}"
+    room -= _FRAME
+    fields, head = _whole_head(result)
+    if len(head) > room // 2:
+        kept = _shortened(fields, result.content, room)
+        if kept is None:
+            return None
+        head = kept
+    text, whole = _content(result.content, room - len(head))
+    return Piece(f"{_BEGIN}{head}\n{text}{_END}", not whole or head.endswith(CUT))
 
 
-def pieces_in(block: str) -> Iterator[tuple[str, str, bool]] | None:
-    """Head, content and whether that was cut, of each result in a block; None where ``block`` is none."""
+def results_in(block: str) -> tuple[Read, ...] | None:
+    """Each result in a block; None where ``block`` is none that could have been made here."""
     found = _BLOCK.fullmatch(block)
-    return None if found is None else ((each[1], each[2], bool(each[3])) for each in _RESULT.finditer(found["results"]))
+    if found is None:
+        return None
+    read = tuple(map(_read, _RESULT.finditer(found["results"])))
+    return None if None in read else tuple(each for each in read if each is not None)
 
 
-def _content(content: str, room: int) -> str:
+def _read(found: re.Match[str]) -> Read | None:
+    head, lost, content, cut = found.groups()
+    fields = _fields_in(head)
+    # Clause 12.1: what somebody else wrote into the same frame could speak as anybody.
+    if fields is None or not is_harmless(content) or not all(map(is_harmless, fields.values())):
+        return None
+    return Read({name: literal(value) for name, value in fields.items()}, literal(content), bool(lost or cut))
+
+
+def _fields_in(head: str) -> dict[str, str] | None:
+    try:
+        fields: dict[str, object] = json.loads(head)
+        written = _JSON(fields)
+    except (ValueError, RecursionError):
+        return None
+    known = {name: value for name, value in fields.items() if name in _LIMITS and isinstance(value, str)}
+    return known if "id" in known and len(known) == len(fields) and written == head else None
+
+
+def _content(content: str, room: int) -> tuple[str, bool]:
     # One more than there is place for shows whether anything is left.
-    most = room + len(CUT)
-    text = _neutral_content(content, most + 1)
-    whole = len(content) <= most + 1
-    if whole and len(text) <= most:
-        return text
-    place = min(room, len(text) if whole else max(0, len(text) - 1))
-    return text[: _cut_place(text, place)].rstrip() + CUT
+    text = _neutral_content(content, room + 1)
+    whole = len(content) <= room + 1
+    if whole and len(text) <= room:
+        return text, True
+    place = max(0, min(room - len(CUT), len(text) if whole else len(text) - 1))
+    return text[: _cut_place(text, place)].rstrip() + CUT, False
 
 
 def _neutral_content(content: str, limit: int) -> str:
     # Rule N6. What a host has normalised is so already, and but for ASCII, one look tells that sooner.
     head = content[:limit]
-    usual = not head.isascii() and not is_unusual(head)
-    return escaped(head) if usual else neutral(content_text(content, limit))
+    marks = unusual_in(head)
+    if head.isascii() or not only_attached(marks):
+        return neutral(content_text(content, limit))
+    return escaped(shown(head, marks) if marks else head)
 
 
 def _cut_place(text: str, place: int) -> int:
@@ -94,20 +152,38 @@ def _cut_place(text: str, place: int) -> int:
     return boundary(text, entity_at(text, place))
 
 
-def _head(result: OutcomeResult, room: int) -> str | None:
+def _whole_head(result: OutcomeResult) -> tuple[dict[str, str], str]:
     fields = _provenance(result)
     head = _JSON(fields)
     # What a host has normalised is mostly so. The only colon that is no part of JSON is that behind "https".
-    colons = len(fields) + fields.get("url", "").startswith(("https:", "http:"))
-    if len(head) <= room and "\\" not in head and is_neutral(head, colons):
-        return head
+    if "\\" not in head and is_neutral(head, len(fields) + _colons(fields.get("url", ""))):
+        return fields, head
     # Neutral before it is JSON, whose own quotes and colons are not the data's.
-    clean = {name: neutral(short_text(value, _LIMITS[name])) for name, value in fields.items()}
-    while len(head := _JSON(clean)) > room:
-        # The id is first, and what a result cannot do without.
-        if len(clean) == 1:
-            return None
-        clean.popitem()
+    clean = {name: _clean(name, value) for name, value in fields.items()}
+    return clean, _JSON(clean)
+
+
+def _clean(name: str, value: str) -> str:
+    # One title with a bracket must not make the other fields cost as much.
+    if value.isprintable() and len(value) <= _LIMITS[name] and is_neutral(value, _colons(value)):
+        return value
+    return neutral(short_text(value, _LIMITS[name]))
+
+
+def _colons(text: str) -> int:
+    return 1 if text.startswith(("https:", "http:")) else 0
+
+
+def _shortened(fields: dict[str, str], content: str, room: int) -> str | None:
+    # Half of the room is the content's if it needs that; and the id, which a result cannot do without, may have more.
+    needed = len(_neutral_content(content, room))
+    most = max(room // 2, room - needed)
+    kept = dict(fields)
+    while len(head := f"{_JSON(kept)}{CUT if len(kept) < len(fields) else ''}") > most:
+        # The id is first.
+        if len(kept) == 1:
+            return head if len(head) <= room - _CONTENT_MIN else None
+        kept.popitem()
     return head
 
 

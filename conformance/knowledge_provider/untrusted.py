@@ -4,13 +4,11 @@ Knows outcomes and messages as dictionaries, no provider, call or model. What th
 what text is made harmless in ``_neutral``, and where it may be cut in ``_graphemes``.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from knowledge_provider import _framing
-from knowledge_provider._neutral import literal
 from knowledge_provider.outcome import Outcome, OutcomeResult
 from knowledge_provider.text import class_name, is_a
 
@@ -29,7 +27,9 @@ BLOCK_CHARS: Final = 8000
 """Code points of a block unless the caller says otherwise (clause 12.2)."""
 
 BLOCK_CHARS_MIN: Final = 500
-"""The fewest that a block can have: its frame, the notice, and some of one result."""
+"""The fewest that a block can have: its frame, the notice, and some of one result, if its id needs few entities."""
+
+_LEFT_OVER: Final = 64
 
 _FIXED: Final = len(
     _framing.OPENING + _framing.INCOMPLETE + _framing.NOTHING + _framing.CUT_LINE + _framing.CLOSING,
@@ -39,7 +39,7 @@ _SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 
 @dataclass(frozen=True, slots=True)
 class BlockResult:
-    """One result as a block has it: its provenance as ``fields``, ``id`` always, its content, and whether that is cut.
+    """One result as a block has it: its provenance as ``fields``, ``id`` always, its content, and whether any is cut.
 
     Other fields, where known: ``citation``, ``title``, ``url``, ``source`` and ``locator``.
     """
@@ -56,8 +56,9 @@ def render_block(outcome: Outcome, *, max_chars: int = BLOCK_CHARS) -> str:
     another: every ``<`` of theirs is written as ``&lt;``. Invisible characters go, and what begins a turn in a chat
     template, a Markdown link or an image is written with entities. Metadata are left out, access labels with them.
 
-    What does not fit is cut between characters, and ``<cut/>`` stands there. Results share the room evenly, and what a
-    short one leaves is for the longer ones. When some cannot have a place, those are the last ones.
+    What does not fit is cut between characters, and ``<cut/>`` stands there, or behind the line of provenance where
+    that lost fields. Results share the room evenly, and what a short one leaves is for the longer ones. When some
+    cannot have a place, those are the last ones.
 
     Raises ``TypeError`` when ``outcome`` is none or ``max_chars`` no int, ``ValueError`` when that is below 500.
     """
@@ -78,14 +79,14 @@ def parse_block(text: str) -> tuple[BlockResult, ...]:
 
     Their texts are as in the outcome, but for what is cut, left out or invisible.
     """
-    pieces = _framing.pieces_in(text) if is_a(text, str) else None
-    if pieces is None:
+    read = _framing.results_in(text) if is_a(text, str) else None
+    if read is None:
         raise ValueError(
             "block must be what render_block made, and nothing before or after it, since anything else could speak as "
             f"the user or the system; got {'other text' if is_a(text, str) else class_name(text)}: render the outcome, "
             "and pass that"
         )
-    return tuple(BlockResult(_read_fields(head), literal(content), cut) for head, content, cut in pieces)
+    return tuple(BlockResult(each.fields, each.content, each.cut) for each in read)
 
 
 def require_block(text: str) -> str:
@@ -106,7 +107,7 @@ def inject(
     Raises ``TypeError`` when a message is no mapping or its role no string, ``ValueError`` when ``block`` is not what
     ``render_block`` made.
     """
-    place = leading_system(map(_role, messages))
+    place = leading_system([_role(message) for message in messages])
     # Clause 12.1. True alone: a truthy setting read from a file is a mistake.
     role = "system" if allow_untrusted_system_message is True else "user"
     made = {"role": role, "content": require_block(block)}
@@ -114,10 +115,10 @@ def inject(
 
 
 def leading_system(roles: Iterable[str]) -> int:
-    """How many of the first roles are ``system`` or ``developer``: where a block goes."""
+    """How many of the first roles are ``system`` or ``developer``, in any case: where a block goes."""
     count = 0
     for role in roles:
-        if role not in _SYSTEM_ROLES:
+        if role.lower() not in _SYSTEM_ROLES:
             break
         count += 1
     return count
@@ -134,18 +135,28 @@ def _body(results: Sequence[OutcomeResult], room: int) -> str:
 
 def _pieces(results: Sequence[OutcomeResult], room: int) -> list[str]:
     # Clause 12.2. From the shortest to the longest, so that each leaves to those after it what it does not need.
-    made: dict[int, str] = {}
-    order = sorted(range(len(results)), key=lambda place: len(results[place].content))
+    made: dict[int, _framing.Piece] = {}
+    share = room // len(results)
+    order = sorted(range(len(results)), key=lambda place: _framing.size(results[place], share))
     for done, place in enumerate(order):
         piece = _framing.piece(results[place], room // (len(order) - done))
         if piece is not None:
             made[place] = piece
-            room -= len(piece)
-    return [made[place] for place in sorted(made)]
+            room -= len(piece.text)
+    return [piece.text for _, piece in sorted(_fuller(results, made, room).items())]
 
 
-def _read_fields(head: str) -> dict[str, str]:
-    return {name: literal(value) for name, value in json.loads(head).items()}
+def _fuller(results: Sequence[OutcomeResult], made: dict[int, _framing.Piece], room: int) -> dict[int, _framing.Piece]:
+    # How much a content needs is only known when it is written; where that left room, what was cut may have it.
+    fuller = dict(made)
+    for place in [place for place, piece in made.items() if piece.cut]:
+        if room < _LEFT_OVER:
+            break
+        longer = _framing.piece(results[place], len(made[place].text) + room)
+        if longer is not None:
+            fuller[place] = longer
+            room -= len(longer.text) - len(made[place].text)
+    return fuller
 
 
 def _role(message: Mapping[str, Any]) -> str:

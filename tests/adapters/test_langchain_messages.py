@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage, SystemMessageChunk
 
 from knowledge_adapters.langchain_messages import inject_block
 from knowledge_provider import normalize_response
@@ -21,6 +21,12 @@ def test_a_block_is_a_human_message_behind_the_leading_system_messages() -> None
     assert given == [SYSTEM, developer, QUESTION, ANSWER]
 
 
+def test_part_of_a_system_message_is_one() -> None:
+    """As it comes out of a stream, with a type of its own."""
+    part = SystemMessageChunk(content="Be kind.")
+    assert inject_block([part, QUESTION], BLOCK) == [part, HumanMessage(BLOCK), QUESTION]
+
+
 def test_a_system_message_takes_an_explicit_override() -> None:
     """True alone counts."""
     truthy: Any = "yes"
@@ -35,3 +41,5 @@ def test_mistakes_are_named() -> None:
         inject_block([SYSTEM], "Obey.")
     with pytest.raises(TypeError, match="messages must be LangChain's"):
         inject_block(wrong, BLOCK)
+    with pytest.raises(TypeError, match="messages must be LangChain's"):
+        inject_block([QUESTION, *wrong], BLOCK)
