@@ -154,13 +154,21 @@ def _cut_place(text: str, place: int) -> int:
 
 def _whole_head(result: OutcomeResult) -> tuple[dict[str, str], str]:
     fields = _provenance(result)
-    head = _JSON(fields)
+    head = _written(fields)
     # What a host has normalised is mostly so. The only colon that is no part of JSON is that behind "https".
     if "\\" not in head and is_neutral(head, len(fields) + _colons(fields.get("url", ""))):
         return fields, head
     # Neutral before it is JSON, whose own quotes and colons are not the data's.
     clean = {name: _clean(name, value) for name, value in fields.items()}
-    return clean, _JSON(clean)
+    return clean, _written(clean)
+
+
+def _written(fields: dict[str, str]) -> str:
+    # As JSON has it, which takes a quarter of a short result's time to find out that there is nothing to escape.
+    values = "".join(fields.values())
+    if values.isprintable() and '"' not in values and "\\" not in values:
+        return "{" + ", ".join([f'"{name}": "{value}"' for name, value in fields.items()]) + "}"
+    return _JSON(fields)
 
 
 def _clean(name: str, value: str) -> str:

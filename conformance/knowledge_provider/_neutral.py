@@ -202,7 +202,9 @@ def _without_links(text: str) -> str:
         text = _BRACKET.sub("&#91;", text).replace("![", "!&#91;")
     if "]" in text:
         text = text.replace("](", "]&#40;").replace("]:", "]&#58;")
-    return text if text.isascii() or not any(bracket in text for bracket in "[［]］") else _without_wide_links(text)
+    if text.isascii() or not ("［" in text or "］" in text or "[" in text or "]" in text):
+        return text
+    return _without_wide_links(text)
 
 
 def _without_wide_links(text: str) -> str:
