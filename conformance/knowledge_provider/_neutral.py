@@ -5,6 +5,7 @@ browsers show so. All of it can be read back but what nobody sees.
 """
 
 import re
+import unicodedata
 from itertools import pairwise
 from typing import Final
 
@@ -31,8 +32,8 @@ _DRAWN: Final = (
 # They become "<" where a tokenizer normalises, or look like one before a name of the frame.
 _SMALL: Final = "＜﹤"
 _ALIKE: Final = "‹〈⟨˂ᐸ❮❬≺⧼⟪«《"
-# They become letters and colons there, too.
-_WIDE: Final = "Ａ-Ｚａ-ｚ"
+# They become letters and colons there, too: full-width, circled, mathematical and letter-like ones.
+_WIDE: Final = "Ａ-Ｚａ-ｚⒶ-ⓩ\u2100-\u214f\U0001d400-\U0001d7cb"
 _SMALL_COLONS: Final = "﹕︓"
 
 # What rule N6 leaves of no text, as far as it has not been named.
@@ -82,7 +83,7 @@ _MARKER: Final = (
     "|(?=[EISTUAeistuaıſ])(?i:inst|sys|user|assistant|tool|unused|endofturn)))"
 )
 _BRACKET: Final = re.compile(rf"\[{_MARKER}")
-_WIDE_BRACKET: Final = re.compile(rf"［{_MARKER}")
+_WIDE_BRACKET: Final = re.compile(rf"［{_MARKER}|[\[［](?=[\s/／|｜]{{0,4}}(?:[{_WIDE}]{{2}}|(?<=[／｜])[A-Za-z_]))")
 # Images, links and where those are defined, in either width.
 _WIDE_LINK: Final = re.compile(r"[\[［(（:：﹕︓](?<=[!！][\[［]|[\]］][(（:：﹕︓])")
 _SPEAKERS: Final = frozenset(
@@ -91,7 +92,6 @@ _SPEAKERS: Final = frozenset(
     | {"系统", "用户", "助手", "人类", "问", "答", "система", "пользователь", "ассистент"}
 )
 _LOUD: Final = ("SYSTEM", "USER", "ASSISTANT", "HUMAN", "DEVELOPER")
-_TO_ASCII: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _WIDE_WORD: Final = re.compile(f"(?<![A-Za-z{_WIDE}])[A-Za-z{_WIDE}]++(?=[\\W_]*[:：﹕︓])")
 
 
@@ -189,7 +189,7 @@ def entity_at(text: str, place: int) -> int:
 
 
 def _narrow(word: re.Match[str]) -> str:
-    narrow = word[0].translate(_TO_ASCII)
+    narrow = unicodedata.normalize("NFKC", word[0])
     return narrow if narrow.lower() in _SPEAKERS else word[0]
 
 
@@ -208,7 +208,7 @@ def _without_links(text: str) -> str:
 
 
 def _without_wide_links(text: str) -> str:
-    return _WIDE_LINK.sub(_entity, _WIDE_BRACKET.sub("&#65339;", text))
+    return _WIDE_LINK.sub(_entity, _WIDE_BRACKET.sub(_entity, text))
 
 
 def _without_speakers(text: str) -> str:
