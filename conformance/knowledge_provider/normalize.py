@@ -99,7 +99,7 @@ def result_key(candidate: object, place: int) -> str:
     item = fields_of(candidate, RetrievalResult)
     if not content_text(_first((item, "content"), (item, "text")), limits.CONTENT_MAX):
         return ""
-    source_id = _source(item, fields_of(entry(item, "source"), Source), ()).id
+    source_id = _source_id(item, fields_of(entry(item, "source"), Source))
     return _id(_first((item, "id"), (item, "chunkId"), (item, "chunk_id")), source_id, place)
 
 
@@ -156,12 +156,16 @@ def _source(item: Fields, inner: Fields, allow_hosts: tuple[str, ...]) -> Source
     # Rules N4, N5 and N10.
     mime_type = _first((inner, "mimeType"), (inner, "mime_type"), (item, "mimeType"))
     return Source(
-        id=_optional(_first((inner, "id"), (item, "documentId"), (item, "document_id")), limits.SOURCE_ID_MAX),
+        id=_source_id(item, inner),
         title=_optional(_first((inner, "title"), (item, "title")), limits.SOURCE_TITLE_MAX),
         uri=public_uri(_first((inner, "uri"), (inner, "url"), (item, "url")), allow_hosts=allow_hosts),
         mime_type=_optional(mime_type, limits.SOURCE_MIME_TYPE_MAX),
         locator=_optional(entry(inner, "locator"), limits.SOURCE_LOCATOR_MAX),
     )
+
+
+def _source_id(item: Fields, inner: Fields) -> str | None:
+    return _optional(_first((inner, "id"), (item, "documentId"), (item, "document_id")), limits.SOURCE_ID_MAX)
 
 
 def _score(value: object) -> float | None:
