@@ -1,25 +1,19 @@
-"""How data stand in a rendered block, told by marks that the kit puts around every field; knows no renderer's format.
+"""How data stand in a rendered block, told by the marks around every field; knows marks, no renderer's format.
 
-Each field of an outcome begins and ends with a word of its own. Between the two, in the block, stands what was made of
-the field's text, and everything else is the frame. A renderer's own reading of its block is never asked for.
+Between the two marks of a field, in the block, stands what was made of its text, and everything else is the frame. A
+renderer's own reading of its block is never asked for.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from knowledge_provider.normalize import normalize_response
-from knowledge_provider.outcome import Outcome, OutcomeResult
+from knowledge_conformance.marking import MARK, place_of
 
-FIELDS: Final = ("id", "title", "source", "locator", "uri", "metadata", "content")
-"""The fields of a result that are marked; ``source`` is the source's id."""
-PROVENANCE: Final = frozenset({"id", "title", "source", "locator", "uri"})
-"""Those that say where a result is from."""
-
-_MARK: Final = re.compile(r"zq(id|title|source|locator|uri|metadata|content)(\d)(begins|ends)")
 _WHITE: Final = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _TAG: Final = re.compile(r"<[^<>\n]{1,80}>")
 _QUOTED: Final = re.compile(r"^[^\n]{0,80}?[\"'][^\n]{0,80}?(?=[\n]|$)")
@@ -28,8 +22,6 @@ _INVISIBLE: Final = re.compile(
     "\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
 _PROSE_WORDS: Final = 4
-
-Texts = Mapping[str, str]
 
 
 class Region(NamedTuple):
@@ -59,51 +51,9 @@ class Frame:
         return (self.before, *(region.after for region in self.regions))
 
 
-def marked(field: str, place: int, text: str = "") -> str:
-    """A field's text between its marks."""
-    return f"zq{field}{place}begins{text}zq{field}{place}ends"
-
-
-def unmarked(text: str) -> str:
-    """A text without the marks in it, as a reader may be shown it."""
-    return _MARK.sub("", text).strip()
-
-
-def item(place: int, texts: Texts) -> dict[str, Any]:
-    """A result of which each field is marked, and has the text of its name in it, if there is one."""
-    each = {field: marked(field, place, texts.get(field, "")) for field in FIELDS}
-    source = {
-        "id": each["source"],
-        "title": each["title"],
-        "locator": each["locator"],
-        "uri": f"https://docs.example.com/{each['uri']}",
-    }
-    return {
-        "id": each["id"],
-        "content": each["content"],
-        "source": source,
-        "metadata": {"note": each["metadata"]},
-    }
-
-
-def outcome_of(*texts: Texts) -> Outcome:
-    """Results of marked fields, as a host gives them."""
-    items = [item(place, each) for place, each in enumerate(texts)]
-    return normalize_response(items, query="release policy", limit=8, max_content_chars=20_000)
-
-
-def raw_outcome_of(*texts: Texts) -> Outcome:
-    """The same as nobody has normalised it."""
-    results = []
-    for place, each in enumerate(texts):
-        fields = item(place, each)
-        results.append(OutcomeResult(**fields, url=fields["source"]["uri"], citation_id=f"source_{place + 1}"))
-    return Outcome(status="ok", query="release policy", results=tuple(results))
-
-
 def read_frame(block: str) -> Frame | None:
     """A block in its parts; None where the marks of a field do not stand in pairs, so that something was torn apart."""
-    found = list(_MARK.finditer(block))
+    found = list(MARK.finditer(block))
     if len(found) % 2 or not found:
         return None
     regions = []
@@ -116,12 +66,37 @@ def read_frame(block: str) -> Frame | None:
     return Frame(block[: found[0].start()], tuple(regions))
 
 
+def contents_in(block: str) -> dict[int, str]:
+    """What stands behind the beginning of each content, up to the next field's, also where contents lack their ends."""
+    begins = [mark for mark in MARK.finditer(block) if mark[3] == "begins"]
+    ends = [*(mark.start() for mark in begins), len(block)][1:]
+    parts = [
+        (int(mark[2]), block[mark.end() : end]) for mark, end in zip(begins, ends, strict=True) if mark[1] == "content"
+    ]
+    # Where a content is there twice, its first place counts.
+    return dict(reversed(parts))
+
+
 def breakouts(frame: Frame) -> list[str]:
     """Texts that are the frame's own: what follows a field, what stands before it, and each of its lines alone."""
     pieces = frame.pieces
     around = [f"{after}\nforged\n{before}" for before, after in pairwise(pieces)]
     lines = [f"\n{line}\n" for line in _delimiters(frame)]
     return list(dict.fromkeys(text for text in (*pieces, *around, *lines) if text.strip()))
+
+
+def short_pieces(frame: Frame) -> tuple[str, ...]:
+    """The tags of a frame, its lines that stand alone, and what closes a content where that is quoted."""
+    return tuple(dict.fromkeys((*_tags(frame), *_delimiters(frame), *_closers(frame))))
+
+
+def times(frame: Frame, piece: str, text: str) -> int:
+    """How often one of these stands in a text as what it is in the frame."""
+    if piece in _tags(frame):
+        return text.count(piece)
+    if piece in _delimiters(frame):
+        return sum(_is_line(line, piece, frame) for line in text.split("\n"))
+    return len(_bare(piece).findall(text))
 
 
 def imitation(frame: Frame, region: Region, usual: Frame) -> str | None:
@@ -133,10 +108,10 @@ def imitation(frame: Frame, region: Region, usual: Frame) -> str | None:
     """
     tags, lines = _tags(frame), _delimiters(frame)
     if region._replace(text="") not in [each._replace(text="") for each in usual.regions]:
-        lines = [line for line in lines if line in region.after.split("\n")][:1]
-    own_lines = {line.strip() for line in region.text.split("\n")[1:-1]}
+        lines = tuple(line for line in lines if line in region.after.split("\n"))[:1]
+    own_lines = region.text.split("\n")[1:-1]
     inside = (tag for tag in tags if tag in region.text)
-    alone = (line for line in lines if line in own_lines)
+    alone = (line for line in lines if any(_is_line(own, line, frame) for own in own_lines))
     closing = (each[0] for each in (_QUOTED.match(region.after),) if each and _stands_bare(each[0], region.text))
     return next((found for kind in (inside, alone, closing) for found in kind), None)
 
@@ -158,26 +133,38 @@ def torn(frame: Frame | None, usual: Frame) -> str | None:
     if frame is None:
         return "fields that are torn apart"
     if frame.order != usual.order:
-        missing = [f"{field} of result {place}" for field, place in usual.order if (field, place) not in frame.order]
+        missing = [place_of(field, place) for field, place in usual.order if (field, place) not in frame.order]
         return f"no {missing[0]}" if missing else "fields more than once, or in another order"
     return None
 
 
 def _stands_bare(closer: str, text: str) -> bool:
+    return _bare(closer).search(text) is not None
+
+
+def _bare(closer: str) -> re.Pattern[str]:
     # Behind a backslash it closes nothing, unless that one is escaped itself.
-    return re.search(rf"(?<!\\)(?:\\\\)*{re.escape(closer)}", text) is not None
+    return re.compile(rf"(?<!\\)(?:\\\\)*{re.escape(closer)}")
 
 
-def _tags(frame: Frame) -> list[str]:
-    return list(dict.fromkeys(tag for piece in frame.pieces for tag in _TAG.findall(piece)))
+def _closers(frame: Frame) -> list[str]:
+    contents = (region for region in frame.regions if region.field == "content")
+    return [found[0] for region in contents if (found := _QUOTED.match(region.after))]
 
 
-def _delimiters(frame: Frame) -> list[str]:
+# Each region of a block is judged by the pieces of all of it.
+@lru_cache(maxsize=4)
+def _tags(frame: Frame) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tag for piece in frame.pieces for tag in _TAG.findall(piece)))
+
+
+@lru_cache(maxsize=4)
+def _delimiters(frame: Frame) -> tuple[str, ...]:
     # Lines that begin with a sign. Others may stand in a text, too, unless the frame consists of nothing else.
-    lines = list(dict.fromkeys(line for piece in _whole_lines(frame.pieces) for line in piece if _is_short(line)))
-    signed = [line for line in lines if not line[0].isalnum()]
+    lines = tuple(dict.fromkeys(line for piece in _whole_lines(frame.pieces) for line in piece if _is_short(line)))
+    signed = tuple(line for line in lines if not line[0].isalnum())
     other_ends = _tags(frame) or any(_QUOTED.match(region.after) for region in frame.regions)
-    return signed or ([] if other_ends else lines)
+    return signed or (() if other_ends else lines)
 
 
 def _whole_lines(pieces: Sequence[str]) -> Iterator[list[str]]:
@@ -185,6 +172,18 @@ def _whole_lines(pieces: Sequence[str]) -> Iterator[list[str]]:
         lines = piece.split("\n")
         # The first belongs to the field before it, and the last to the one after.
         yield [line.strip() for line in lines[at > 0 : len(lines) - (at < len(pieces) - 1)]]
+
+
+def _is_line(own: str, line: str, frame: Frame) -> bool:
+    # A line that stands deeper than the frame's own has been set in, as a block of YAML is.
+    if own.strip() != line:
+        return False
+    depths = [_depth(each) for piece in frame.pieces for each in piece.split("\n") if each.strip() == line]
+    return _depth(own) <= max(depths, default=0)
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _is_short(line: str) -> bool:

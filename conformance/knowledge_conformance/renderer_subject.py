@@ -11,7 +11,7 @@ from typing import Any, Final
 from knowledge_conformance import calls
 from knowledge_conformance.blame import raised_at
 from knowledge_conformance.check import Violation
-from knowledge_conformance.frames import unmarked
+from knowledge_conformance.marking import unmarked
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.watched import Watched, refuse_hang
@@ -22,12 +22,12 @@ RENDER_SECONDS: Final = 5.0
 
 Message = Mapping[str, Any]
 
-_Called = tuple[tuple[object, ...], Mapping[str, object]]
-# How the methods of a renderer are called, in words, and by arguments to try whether they take them.
-_METHODS: Final[Mapping[str, tuple[str, tuple[_Called, ...]]]] = {
-    "render_block": ("render_block(outcome, *, max_chars=8000)", (((None,), {}), ((None,), {"max_chars": 8000}))),
-    "inject": ("inject(messages, block)", (((None, None), {}),)),
-}
+
+_CALLED: Final[tuple[tuple[str, str, tuple[Sequence[Any], Mapping[str, Any]]], ...]] = (
+    ("render_block", "render_block(outcome, *, max_chars=…)", (({},), {"max_chars": 8000})),
+    ("inject", "inject(messages, block)", (([], ""), {})),
+)
+"""What a renderer has to have, how each is called, and the arguments of such a call."""
 
 
 class RendererSubject(Watched):
@@ -83,13 +83,15 @@ class RendererSubject(Watched):
         if self._made is None:
             self.count("factory()", RENDER_SECONDS)
             make = calls.on_loop(self._factory)
-            self._made = _ended(await calls.call(make, seconds=RENDER_SECONDS), "factory()")
-            for name in _METHODS:
-                _require_called(self._made, name)
+            made = _ended(await calls.call(make, seconds=RENDER_SECONDS), "factory()")
+            for name, called, arguments in _CALLED:
+                _require_callable(made, name, called, arguments)
+            self._made = made
         return self._made
 
     async def _call(self, name: str, shown: str, *arguments: Any, **named: Any) -> Any:
-        method = getattr(await self._renderer(), name)
+        made = await self._renderer()
+        method = getattr(made, name)
         self.count(shown, RENDER_SECONDS)
 
         def call() -> Any:
@@ -98,38 +100,34 @@ class RendererSubject(Watched):
         return _ended(await calls.call(call, seconds=RENDER_SECONDS), shown)
 
 
-def _require_called(made: object, name: str) -> None:
-    """Raise ``Violation`` unless what was made has this method, and it takes its arguments."""
-    method = getattr(made, name, None)
-    called, trials = _METHODS[name]
-    saw = next(filter(None, (_refused(method, trial) for trial in trials)), None) if callable(method) else show(made)
-    if saw is not None:
-        raise Violation(
-            wanted=f"a renderer with {name}, called as {called}",
-            saw=saw,
-            hint=f"factory() gives an object with {' and '.join(words for words, _ in _METHODS.values())}",
-            where="factory()",
-        )
-
-
-def _refused(method: Callable[..., Any], trial: _Called) -> str | None:
-    arguments, named = trial
-    try:
-        inspect.signature(method).bind(*arguments, **named)
-    except TypeError as error:
-        return show_error(error)
-    except Exception:  # its signature cannot be read, which says nothing
-        return None
-    return None
-
-
 def show_outcome(outcome: Outcome) -> str:
     """An outcome on one line: what its first result says, and how many more there are."""
     if not outcome.results:
         return "an outcome without results"
     first, more = unmarked(outcome.results[0].content), len(outcome.results) - 1
-    shown = show(first) if first else "one word in each field"
-    return f"an outcome with {shown}{f' and {more} more' if more else ''}"
+    if not first:
+        return f"an outcome of {more + 1} with no text but the kit's marks"
+    return f"an outcome with {show(first)}{f' and {more} more' if more else ''}"
+
+
+def _require_callable(made: Any, name: str, called: str, arguments: tuple[Sequence[Any], Mapping[str, Any]]) -> None:
+    method = getattr(made, name, None)
+    saw = f"{show(made)} without one"
+    if callable(method):
+        try:
+            positional, named = arguments
+            inspect.signature(method).bind(*positional, **named)
+            return
+        except TypeError as error:
+            saw = show_error(error)
+        except ValueError:  # its signature cannot be read, which says nothing
+            return
+    raise Violation(
+        wanted=f"a renderer with a callable {name}, called as {called}",
+        saw=saw,
+        hint="factory() gives an object with render_block(outcome, *, max_chars) and inject(messages, block)",
+        where="factory()",
+    )
 
 
 def _ended(ending: calls.Ending, shown: str) -> Any:
@@ -139,7 +137,7 @@ def _ended(ending: calls.Ending, shown: str) -> Any:
         raise Violation(
             wanted="a result",
             saw=f"raised {show_error(ending.error)}{raised_at(ending.error)}",
-            hint="no outcome and no conversation of a host's is a mistake: render it, whatever is in it",
+            hint="no outcome and no conversation of a host's is a mistake: render it",
             where=shown,
         )
     return ending.value

@@ -3,22 +3,18 @@
 import pytest
 
 from knowledge_conformance.frames import (
-    FIELDS,
-    PROVENANCE,
     Frame,
     alike,
     breakouts,
+    contents_in,
     imitation,
-    item,
     leaves_its_line,
-    marked,
-    outcome_of,
-    raw_outcome_of,
     read_frame,
+    short_pieces,
+    times,
     torn,
-    unmarked,
 )
-from knowledge_provider import normalize_response
+from knowledge_conformance.marking import marked
 
 
 def tagged(content: str, title: str = "", end: str = "\n</doc>\n") -> str:
@@ -142,21 +138,25 @@ def test_a_field_may_leave_its_line(text: str) -> None:
     assert not leaves_its_line(frame_of(f'{marked("title", 0, text)}", ').regions[0])
 
 
-def test_outcomes_have_every_field_marked() -> None:
-    """As a host gives them, and as nobody has cleaned them."""
-    for make in (outcome_of, raw_outcome_of):
-        (result,) = make({"content": " x ", "title": " y "}).results
-        assert result.source is not None
-        held = (
-            result.id,
-            result.source.title,
-            result.source.id,
-            result.source.locator,
-            result.url,
-            result.metadata["note"],
-            result.content,
-        )
-        assert [text for field, text in zip(FIELDS, held, strict=True) if marked(field, 0)[:10] not in str(text)] == []
-        assert (unmarked(result.content), unmarked(str(result.source.title))) == ("x", "y")
-    assert frozenset(FIELDS) - {"metadata", "content"} == PROVENANCE
-    assert normalize_response([item(0, {})], query="q").results[0].citation_id == "source_1"
+def test_what_stands_behind_a_contents_beginning_is_found() -> None:
+    """Up to the next field's, also where its end is cut off, and once where it is there twice."""
+    whole = f"<a>{marked('content', 0, 'one')}</a>{marked('id', 1)}<b>zqcontent1beginstwo (cut)</b>"
+    assert contents_in(whole) == {0: "onezqcontent0ends</a>", 1: "two (cut)</b>"}
+    assert contents_in(f"{whole}zqcontent0beginsagain")[0].startswith("one")
+    assert contents_in("none") == {}
+
+
+def test_short_pieces_are_counted_as_what_they_are() -> None:
+    """A tag anywhere, a line as a line, and what closes a content where that is quoted, unless it is escaped."""
+    frame = frame_of(f'<doc>\n--- text ---\n"{marked("content", 0)}",\n</doc>')
+    assert short_pieces(frame) == ("<doc>", "</doc>", "--- text ---", '",')
+    text = '</doc></doc>\n--- text ---\n a --- text ---\n",\n\\",'
+    assert [times(frame, piece, text) for piece in short_pieces(frame)] == [0, 2, 1, 1]
+
+
+def test_a_line_that_is_set_in_deeper_is_not_the_frames() -> None:
+    """As a block of YAML has it; what stands as deep as the frame's own line is one."""
+    frame = frame_of(f"# data\n  text: |\n    {marked('content', 0, chr(10) + '    # data' + chr(10))}\n# data\n")
+    assert imitation(frame, frame.regions[0], frame) is None
+    flat = frame_of(f"# data\n{marked('content', 0, chr(10) + '# data' + chr(10))}\n# data\n")
+    assert imitation(flat, flat.regions[0], flat) == "# data"

@@ -10,7 +10,7 @@ import pytest
 
 from knowledge_conformance import calls, renderer_subject
 from knowledge_conformance.check import Hang, Violation
-from knowledge_conformance.frames import outcome_of
+from knowledge_conformance.marking import outcome_of
 from knowledge_conformance.renderer_subject import RendererSubject, show_outcome
 from knowledge_conformance.settings import Settings
 from knowledge_fakes.plain_renderer import factory
@@ -77,7 +77,7 @@ def test_the_checks_own_messages_stay() -> None:
         messages[0]["content"] = block
         return messages
 
-    make = lambda: SimpleNamespace(render_block=lambda *_, **__: "", inject=inject)  # noqa: E731 - a factory
+    make = lambda: SimpleNamespace(render_block=factory().render_block, inject=inject)  # noqa: E731 - a factory
     given = [dict(MESSAGES[0])]
     assert ended(subject_of(make).injected(given, "block"))[0]["content"] == "block"
     assert given == MESSAGES
@@ -87,7 +87,7 @@ def test_the_checks_own_messages_stay() -> None:
 
 def test_what_is_no_renderer_is_a_finding() -> None:
     """The method that is missing, or what the factory raises."""
-    with pytest.raises(Violation, match="a renderer with render_block, called as"):
+    with pytest.raises(Violation, match="a renderer with a callable render_block"):
         ended(subject_of(object).block(OUTCOME))
 
     def raising() -> Any:
@@ -98,21 +98,27 @@ def test_what_is_no_renderer_is_a_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    ("render", "inject", "said"),
+    ("made", "wanted"),
     [
-        (lambda outcome: "", lambda messages, block: [], "render_block, called as render_block"),
-        (lambda outcome, max_chars: "", lambda messages, block: [], "render_block, called as render_block"),
-        (lambda outcome, *, max_chars=8000: "", lambda messages: [], "inject, called as inject"),
-        (lambda outcome, *, max_chars=8000: "", None, "inject, called as inject"),
+        (
+            SimpleNamespace(render_block=lambda outcome: "", inject=lambda messages, block: []),
+            "render_block, called as",
+        ),
+        (SimpleNamespace(render_block=factory().render_block, inject=lambda block: []), "inject, called as"),
     ],
-    ids=["no max_chars", "max_chars needed", "no block", "no inject"],
 )
-def test_a_method_that_cannot_be_called_so_is_refused_at_once(render: Any, inject: Any, said: str) -> None:
-    """Whichever of the two is asked first: how both are called is said, and no outcome is blamed."""
-    made = SimpleNamespace(render_block=render, inject=inject)
-    with pytest.raises(Violation, match=said) as caught:
-        ended(subject_of(lambda: made).block(OUTCOME))
-    assert "inject(messages, block)" in caught.value.hint
+def test_another_signature_is_said_before_anything_is_called(made: Any, wanted: str) -> None:
+    """As that of a factory of another kind is, and not by the first call that needs it."""
+    subject = subject_of(lambda: made)
+    with pytest.raises(Violation, match=f"a renderer with a callable {wanted}"):
+        ended(subject.block(OUTCOME))
+    assert subject.calls == 1
+
+
+def test_what_has_no_signature_is_called() -> None:
+    """Some callables of Python's own cannot say how they are called."""
+    made = SimpleNamespace(render_block=lambda *_, **__: "block", inject=dict.fromkeys)
+    assert ended(subject_of(lambda: made).block(OUTCOME)) == "block"
 
 
 def test_what_hangs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +126,8 @@ def test_what_hangs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renderer_subject, "RENDER_SECONDS", 0.1)
     monkeypatch.setattr(calls, "GRACE_SECONDS", 0.1)
     released = threading.Event()
-    make = lambda: SimpleNamespace(render_block=lambda *_, **__: released.wait(), inject=print)  # noqa: E731 - a factory
+    hanging = SimpleNamespace(render_block=lambda *_, **__: released.wait(), inject=lambda *_: [])
+    make = lambda: hanging  # noqa: E731 - a factory
     with pytest.raises(Hang, match="an end within"):
         ended(subject_of(make).block(OUTCOME))
     released.set()
@@ -130,4 +137,4 @@ def test_an_outcome_is_shown_without_its_marks() -> None:
     """By its first content."""
     assert show_outcome(outcome_of()) == "an outcome without results"
     assert show_outcome(outcome_of({"content": " a "}, {})) == "an outcome with 'a' and 1 more"
-    assert show_outcome(outcome_of({})) == "an outcome with one word in each field"
+    assert show_outcome(outcome_of({}, {})) == "an outcome of 2 with no text but the kit's marks"

@@ -1,12 +1,13 @@
 """Clause 12.1: how a block stands in a conversation. Knows messages and their places, nothing of what is in a block."""
 
+import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
-from knowledge_conformance.apart import difference, shown_apart
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.frames import outcome_of
+from knowledge_conformance.marking import has_marks, outcome_of, reported_outcome_of
+from knowledge_conformance.plain import plain
 from knowledge_conformance.render import show
 from knowledge_conformance.renderer_subject import Message, RendererSubject
 from knowledge_provider.outcome import Outcome, SourceReport
@@ -21,6 +22,12 @@ _CALL: Final[Message] = {
     "tool_calls": [{"id": "call-1", "function": {"name": "knowledge", "arguments": "{}"}}],
 }
 _SAID: Final[Message] = {"role": "tool", "tool_call_id": "call-1", "content": "nothing"}
+_CALLS: Final[Message] = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": f"call-{at}", "function": {"name": "knowledge", "arguments": "{}"}} for at in (1, 2)],
+}
+_SAID_TOO: Final[Message] = {"role": "tool", "tool_call_id": "call-2", "content": "no more"}
 _NAMED: Final[Message] = {"role": "user", "name": "alice", "content": "And then?"}
 
 CONVERSATIONS: Final[tuple[tuple[Message, ...], ...]] = (
@@ -33,9 +40,11 @@ CONVERSATIONS: Final[tuple[tuple[Message, ...], ...]] = (
     (SYSTEM, QUESTION, ANSWER, _NAMED),
     (SYSTEM, QUESTION, _CALL, _SAID, SYSTEM, QUESTION),
     (QUESTION, SYSTEM, ANSWER),
+    (SYSTEM, QUESTION, _CALLS, _SAID, _SAID_TOO),
 )
-_DATA_ROLES: Final = frozenset({"user", "tool", "function"})
-_BEFORE: Final = 12
+_ANSWERS: Final = frozenset({"tool", "function"})
+_DATA_ROLES: Final = _ANSWERS | {"user"}
+_NO_WORD: Final = re.compile(r"[^\w-]")
 _BENIGN: Final[Mapping[str, str]] = {"content": " Two owners approve a release. "}
 
 
@@ -63,10 +72,11 @@ async def a_block_is_one_message_of_its_own(subject: RendererSubject) -> None:
     """A conversation gets one more message, which holds the block, and the host's own stay as they were.
 
     Data that are joined to somebody's message are that person's words. The block is looked for by what it is: what is
-    left without it has to be the conversation that came.
+    left without it has to be the conversation that came. What the message has besides the block holds nothing of the
+    results: neither a second block nor a title that nobody has escaped.
     """
     for messages in CONVERSATIONS:
-        found, block = await subject.conversation(messages, outcome_of(_BENIGN, _BENIGN))
+        found, block = await subject.conversation(messages, reported_outcome_of(_BENIGN, _BENIGN))
         _, message = data_message(messages, found)
         content = message.get("content")
         if type(content) is not str or block not in content or not content.strip():
@@ -75,19 +85,35 @@ async def a_block_is_one_message_of_its_own(subject: RendererSubject) -> None:
                 saw=show(content),
                 hint="put the block into the message as it is: {'role': 'user', 'content': block}",
             )
+        besides = {**message, "content": content.replace(block, "", 1)}
+        more = [name for name, value in besides.items() if has_marks(repr(plain(value)))]
+        if more:
+            what = "the block again" if block in besides["content"] else "words of a result"
+            raise Violation(
+                wanted="nothing of the results in the message but the block, once",
+                saw=f"{what} in its {show(more[0])}",
+                hint="give the message a role and the block, and no name or text that is made of what was found",
+            )
         subject.observe()
 
 
 # Clause 12.1
 @check("KP-1202", clause="12.1", level=Level.MUST, needs=("KP-1201",))
 async def a_block_comes_after_the_leading_system_messages(subject: RendererSubject) -> None:
-    """The block stands after all leading messages of the roles system and developer.
+    """The block stands after all leading messages of the roles system and developer, and never before a tool's answer.
 
-    What stands before them, or between them, is read as the setting in which the host's rules are given.
+    What stands before them, or between them, is read as the setting in which the host's rules are given. Between a
+    message that calls tools and their answers, or between two of these, nothing may stand: models refuse that.
     """
     for messages in CONVERSATIONS:
         found, _ = await subject.conversation(messages, outcome_of(_BENIGN))
         place, _ = data_message(messages, found)
+        if any(message.get("role") in _ANSWERS for message in messages[place : place + 1]):
+            raise Violation(
+                wanted="the block where no call of a tool waits for its answer",
+                saw=f"in place {place}, counted from 0, before the message of a tool that was called before it",
+                hint="put the block behind the leading messages, or behind the last of a tool's answers",
+            )
         leading = next((at for at, each in enumerate(messages) if not _is_system(each)), len(messages))
         if place < leading:
             raise Violation(
@@ -139,10 +165,9 @@ async def what_came_stays_as_it_was(subject: RendererSubject) -> None:
 
 def _require_unchanged(what: str, before: object, after: object) -> None:
     if before != after:
-        wanted, saw = shown_apart(before, after, limit=200)
         raise Violation(
-            wanted=f"{what} as it was: {wanted}",
-            saw=saw,
+            wanted=f"{what} as it was",
+            saw=show(after, limit=200),
             hint="make new values; change nothing that came: [*messages[:place], block, *messages[place:]]",
         )
 
@@ -160,14 +185,28 @@ async def the_same_outcome_is_the_same_block(subject: RendererSubject) -> None:
     for outcome, block in [*zip(outcomes, first, strict=True)][::-1]:
         again = await subject.block(outcome.model_copy(deep=True))
         if again != block:
-            found = difference(block, again)
             raise Violation(
-                wanted=f"the same block for the same outcome, with {found.one} from character {found.at} on, "
-                f"behind {show(block[max(0, found.at - _BEFORE) : found.at])}",
-                saw=f"{found.other} there",
+                wanted="the same block for the same outcome",
+                saw=_difference(block, again),
                 hint="leave times, counters and random words out; escape what could close the frame",
             )
         subject.observe()
+
+
+def _difference(one: str, other: str) -> str:
+    """In words, from where on two texts differ, and in what; also where that may not be shown."""
+    ends = min(len(one), len(other))
+    at = next((at for at in range(ends) if one[at] != other[at]), ends)
+    # The whole word, and what stands before it. A run of letters and digits is shown to nobody: it may be a key.
+    begin = at - len(_NO_WORD.split(one[:at])[-1])
+    words = [_NO_WORD.split(text[begin:], maxsplit=1)[0] or text[begin : begin + 40] for text in (one, other)]
+    if words[0] == words[1]:
+        return f"once {len(one):,} and once {len(other):,} characters, which begin the same"
+    before = f"behind {show(one[max(0, begin - 40) : begin])}" if begin else "at its beginning"
+    shown = [show(word, limit=40) for word in words]
+    if shown[0] == shown[1]:
+        return f"{before}, a word of {len(words[0])} characters that is another one each time"
+    return f"{before}, once {shown[0]} and once {shown[1]}"
 
 
 # Clause 12.1

@@ -6,14 +6,8 @@ from typing import Final
 
 from knowledge_conformance.check import Check, Level, check
 from knowledge_conformance.checks.renderer_attacks import imitates, watching
-from knowledge_conformance.frames import (
-    Frame,
-    Region,
-    alike,
-    breakouts,
-    leaves_its_line,
-    raw_outcome_of,
-)
+from knowledge_conformance.frames import Frame, Region, alike, breakouts, leaves_its_line
+from knowledge_conformance.marking import raw_reported_outcome_of
 from knowledge_conformance.render import show
 from knowledge_conformance.renderer_subject import RendererSubject
 
@@ -113,7 +107,7 @@ async def an_outcome_that_nobody_normalised_does_no_more(subject: RendererSubjec
     Outcomes are kept, sent and made by others, too. A title with line ends forges a row, and tag characters carry
     sentences that only the model reads.
     """
-    watch = await watching(subject, raw_outcome_of)
+    watch = await watching(subject, raw_reported_outcome_of)
 
     def gets_out(frame: Frame, region: Region, usual: Frame) -> str | None:
         if leaves_its_line(region):

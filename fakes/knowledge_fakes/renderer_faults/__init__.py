@@ -9,7 +9,12 @@ from types import MappingProxyType
 from typing import Final
 
 from knowledge_fakes.making import MakerFault
-from knowledge_fakes.renderer_faults import _budget, _conversation, _escaping  # noqa: F401 - each declares its faults
+from knowledge_fakes.renderer_faults import (  # noqa: F401 - each declares its faults
+    _budget,
+    _conversation,
+    _escaping,
+    _places,
+)
 from knowledge_fakes.renderer_faults._declared import DECLARED
 
 __all__ = ["RENDERER_FAULTS"]

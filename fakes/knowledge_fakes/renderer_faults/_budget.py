@@ -73,6 +73,15 @@ class CutWithoutAMark(PlainRenderer):
         return "\n"
 
 
+@fault("KP-1218", fragment="a mark at the content of result 1 of 3")
+class OnlyTheFirstCutIsMarked(PlainRenderer):
+    """That something is cut is said once, and the contents behind that one end as if they were whole."""
+
+    def render_block(self, outcome: Outcome, *, max_chars: int = 8000) -> str:
+        before, mark, behind = super().render_block(outcome, max_chars=max_chars).partition(self.cut_mark)
+        return f"{before}{mark}{behind.replace(self.cut_mark, '')}"
+
+
 @fault("KP-1218", fragment="the frame closed behind what is cut")
 class TheBlockIsCut(PlainRenderer):
     """The whole block is cut at its length, with the end of its frame."""
@@ -89,7 +98,7 @@ class LeftOutWithoutAMark(PlainRenderer):
         return ""
 
     def pieces(self, results: Sequence[OutcomeResult], room: int) -> list[str]:
-        whole = [self.piece(result, 10_000) for result in results]
+        whole = [self.piece(result, max(10_000, room)) for result in results]
         return whole if sum(map(len, whole)) <= room else self.first(whole, results, room)
 
     def first(self, whole: Sequence[str], results: Sequence[OutcomeResult], room: int) -> list[str]:
@@ -98,7 +107,7 @@ class LeftOutWithoutAMark(PlainRenderer):
         return kept or super().pieces(results[:1], room)
 
 
-@fault("KP-1219", fragment="a cut before or after a family")
+@fault("KP-1223", fragment="a cut before or after a family")
 class CutByCodePoints(PlainRenderer):
     """A cut falls where the number of code points says, and half a family is another picture."""
 
@@ -112,6 +121,22 @@ class CutWithinAnEntity(_Entities):
 
     def holds_together(self, text: str, place: int) -> bool:
         return super(_Entities, self).holds_together(text, place)
+
+
+@fault("KP-1219", fragment="a cut before or after a backslash")
+class CutBehindABackslash(_Tagged):
+    """A content stands between quotation marks, and a cut behind a backslash escapes the one that closes it."""
+
+    def quoted(self, text: str) -> str:
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"\n'
+
+    def mark(self) -> str:
+        return f'"\n{self.cut_mark}'
+
+    def share(self, room: int, waiting: int) -> int:
+        # The quotation mark before the cut.
+        return super().share(room, waiting) - 1
 
 
 @fault("KP-1220", fragment="as it is")

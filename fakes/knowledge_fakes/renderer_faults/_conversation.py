@@ -48,6 +48,45 @@ class ContentInParts(PlainRenderer):
         return {"role": "user", "content": [{"type": "text", "text": block}]}
 
 
+@fault("KP-1201", fragment="the block again in its 'content'")
+class TheBlockTwice(PlainRenderer):
+    """The message has the block twice, so that the model heeds it, and twice what there is room for."""
+
+    def message(self, block: str) -> Message:
+        return {"role": "user", "content": f"{block}\n{block}"}
+
+
+@fault("KP-1201", fragment="words of a result in its 'name'")
+class TheTitleForAName(PlainRenderer):
+    """The message is named by the title of what was found, which nobody has escaped."""
+
+    title: str | None = None
+
+    def render_block(self, outcome: Outcome, *, max_chars: int = 8000) -> str:
+        self.title = next((each.source.title for each in outcome.results if each.source), None)
+        return super().render_block(outcome, max_chars=max_chars)
+
+    def message(self, block: str) -> Message:
+        return {**super().message(block), "name": self.title or "knowledge"}
+
+
+@fault("KP-1201", fragment="called as render_block(outcome, *, max_chars=…)")
+class NoRoomIsTaken(PlainRenderer):
+    """How much room there is cannot be said, and a host that says so gets an error."""
+
+    def render_block(self, outcome: Outcome) -> str:  # type: ignore[override] # the mistake
+        return super().render_block(outcome)
+
+
+@fault("KP-1202", fragment="before the message of a tool")
+class BetweenACallAndItsAnswer(PlainRenderer):
+    """The block stands between a call of a tool and what the tool answers, and the model refuses that."""
+
+    def place(self, messages: Sequence[Message]) -> int:
+        told = next((at for at, each in enumerate(messages) if each["role"] == "tool"), None)
+        return super().place(messages) if told is None else told
+
+
 @fault("KP-1202", fragment="in place 0")
 class BeforeEverything(PlainRenderer):
     """The block is the first message, before the host has said what it is about."""
