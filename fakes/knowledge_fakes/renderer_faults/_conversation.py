@@ -148,7 +148,7 @@ class NumberedBlocks(PlainRenderer):
         return f"{head} no. {next(self.numbers)}\n{rest}"
 
 
-@fault("KP-1205", fragment="from character 2")
+@fault("KP-1205", fragment="another one each time")
 class KeysAroundTheData(PlainRenderer):
     """Each block has a long random word around the data, that whoever writes them cannot know."""
 
