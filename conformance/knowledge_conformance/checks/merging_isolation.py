@@ -7,9 +7,19 @@ from typing import Any, Final, NamedTuple
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import passage, text
 from knowledge_conformance.checks.composite_loops import in_own_loop, own_loop
-from knowledge_conformance.checks.merging_sources import answering, asked_by, built_in, finding, ref, refs_to, source_of
+from knowledge_conformance.checks.merging_sources import (
+    SourceOf,
+    answering,
+    asked_by,
+    built_in,
+    finding,
+    ref,
+    refs_to,
+    source_of,
+)
 from knowledge_conformance.merging_subject import Merged, MergingSubject
 from knowledge_conformance.plain import copied
+from knowledge_conformance.source_subject import References
 from knowledge_fakes.scripted import MALFORMED, RAISING, HeldProvider, ScriptedProvider, returning
 from knowledge_fakes.sources import HOSTILE_SOURCES
 
@@ -71,7 +81,8 @@ async def a_source_costs_itself_alone(subject: MergingSubject) -> None:
     """Whatever one source answers or raises, built-in records and another source's are what they are without.
 
     SystemExit, a CancelledError that nobody asked for, exceptions that raise when they are looked at; other types,
-    subclasses whose methods end the process, data without a bottom; validation that binds what nobody bound.
+    subclasses whose methods end the process, data without a bottom; and the same of its validate_refs, which may also
+    bind what nobody bound.
     """
     alone = await _beside(subject, None)
     for sibling in _siblings():
@@ -84,9 +95,24 @@ def _siblings() -> Iterator[_Sibling]:
         yield _Sibling(name, hostile.make)
     for name in sorted(RAISING.keys() - _INTERRUPTS):
         yield _Sibling(f"raises {name}", partial(answering, "hostile", partial(_raise, name)))
+        yield _Sibling(f"raises {name} in validate_refs", partial(_Validating, partial(_raise, name)))
     for name in MALFORMED:
         if name not in _ENDLESS:
             yield _Sibling(f"answers {name}", partial(_malformed, name))
+            yield _Sibling(f"answers {name} to validate_refs", partial(_Validating, MALFORMED[name]))
+
+
+class _Validating(SourceOf):
+    """A source that finds something, and whose ``validate_refs`` answers, or raises, what it likes."""
+
+    def __init__(self, answer: Callable[[], Any]) -> None:
+        super().__init__("hostile", ScriptedProvider([lambda *_: [passage("hostile")]], key="hostile"))
+        self._answer = answer
+
+    def validate_refs(self, refs: References, binding_level: str, /) -> Any:
+        """What it likes."""
+        del refs, binding_level
+        return self._answer()
 
 
 def _raise(name: str, *_: object) -> None:

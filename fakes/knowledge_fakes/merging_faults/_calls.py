@@ -9,8 +9,8 @@ from knowledge_fakes.merging_faults._declared import fault
 from knowledge_fakes.plain_merging import PlainMerging, References
 from knowledge_provider import RetrievalContext
 from knowledge_provider.errors import read_or_none
-from knowledge_provider.sources import target_key
-from knowledge_provider.text import is_blank
+from knowledge_provider.sources import ExternalKnowledgeRef, target_key
+from knowledge_provider.text import is_a, is_blank
 
 Calls = Mapping[str, Coroutine[Any, Any, Ending]]
 
@@ -236,7 +236,8 @@ class MadeUpIsAsked(PlainMerging):
     async def standing(self, name: str, refs: References) -> References:
         validate = getattr(self.children[name], "validate_refs", None)
         found = Ending(refs) if validate is None else await ending(validate, refs, "task", left=self.left)
-        return tuple(found.value) if isinstance(found.value, list | tuple) else ()
+        said = found.value if is_a(found.value, list) or is_a(found.value, tuple) else ()
+        return tuple(ref for ref in said if is_a(ref, ExternalKnowledgeRef))
 
 
 @fault("KP-1069", fragment="asked for")
