@@ -236,8 +236,8 @@ class MadeUpIsAsked(PlainMerging):
     async def standing(self, name: str, refs: References) -> References:
         validate = getattr(self.children[name], "validate_refs", None)
         found = Ending(refs) if validate is None else await ending(validate, refs, "task", left=self.left)
-        said = found.value if is_a(found.value, list) or is_a(found.value, tuple) else ()
-        return tuple(ref for ref in said if is_a(ref, ExternalKnowledgeRef))
+        said: Any = read_or_none(lambda: [ref for ref in found.value if is_a(ref, ExternalKnowledgeRef)])
+        return tuple(said or ())
 
 
 @fault("KP-1069", fragment="asked for")
