@@ -108,7 +108,7 @@ def imitation(frame: Frame, region: Region, usual: Frame) -> str | None:
     """
     tags, lines = _tags(frame), _delimiters(frame)
     if region._replace(text="") not in [each._replace(text="") for each in usual.regions]:
-        lines = tuple(line for line in lines if line in region.after.split("\n"))[:1]
+        lines = tuple(line for line in region.after.split("\n") if line in lines)[:1]
     own_lines = region.text.split("\n")[1:-1]
     inside = (tag for tag in tags if tag in region.text)
     alone = (line for line in lines if any(_is_line(own, line, frame) for own in own_lines))

@@ -1,7 +1,7 @@
 """Clause 12.1 under attack: data that try to be more. Knows what attackers write, and a frame that is told by marks."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -59,12 +59,16 @@ _OTHER_FRAMES: Final = (
 )
 
 
+def in_an_address(text: str) -> str:
+    """What of a text can stand in an address."""
+    return _IN_AN_ADDRESS.sub("", text)
+
+
 def everywhere(text: str) -> dict[str, str]:
     """The text in every field that it fits into, each as an attacker would write it there."""
     short = text if len(text) <= _SHORT else text[:_SHORT]
-    address = _IN_AN_ADDRESS.sub("", short)
     fields = dict.fromkeys((*FIELDS, *BESIDES, *UNNORMALISED), f" {short} ")
-    return {**fields, "key": f" {short[:_KEY]} ", "uri": address, "content": f" {text}\n{text} "}
+    return {**fields, "key": f" {short[:_KEY]} ", "uri": in_an_address(short), "content": f" {text}\n{text} "}
 
 
 class Watch:
@@ -76,16 +80,29 @@ class Watch:
         self._make = make
         self._results = results
 
-    async def look(self, text: str, judge: Judge, wanted: str, hint: str) -> None:
-        """Render the text in every field of every result and beside them, and judge what becomes of each."""
-        await self.look_at(everywhere(text), text, judge, wanted, hint)
+    async def look(self, text: str, judge: Judge, wanted: str, hint: str, place: int | None = None) -> None:
+        """Render the text in every field of every result and beside them, or of one, and judge what becomes of each."""
+        texts = everywhere(text)
+        each = [texts if place in (None, at) else {} for at in range(self._results)]
+        await self._look_at(each, text, judge, wanted, hint)
 
     async def look_at(self, texts: Mapping[str, str], given: str, judge: Judge, wanted: str, hint: str) -> None:
         """The same of a text for each field; ``given`` is what a finding shows of them."""
-        outcome, shown = self._make(*[texts] * self._results), show(given)
-        found, block = await self.subject.conversation(HOST, outcome, ROOM)
+        await self._look_at([texts] * self._results, given, judge, wanted, hint)
+
+    async def shows(self, texts: Mapping[str, str]) -> bool:
+        """Whether the fields with these texts are shown whole."""
+        return torn(await self._frame([texts] * self._results), self.usual) is None
+
+    async def _frame(self, texts: Sequence[Mapping[str, str]]) -> Frame | None:
+        found, block = await self.subject.conversation(HOST, self._make(*texts), ROOM)
         data_message(HOST, found)
-        frame = read_frame(block)
+        return read_frame(block)
+
+    async def _look_at(
+        self, texts: Sequence[Mapping[str, str]], given: str, judge: Judge, wanted: str, hint: str
+    ) -> None:
+        frame, shown = await self._frame(texts), show(given)
         instead = torn(frame, self.usual)
         if instead is not None or frame is None:
             raise Violation(
@@ -150,13 +167,18 @@ async def data_cannot_close_the_frame(subject: RendererSubject) -> None:
     """Nothing in a content, title, id, locator, address or metadata closes the frame, opens it or looks like it.
 
     The frame is told by rendering ordinary results, each field between marks. Then its own pieces, and those of other
-    frames, are given as data, in every field of the first result, the last, and all between: also in the MIME type,
-    the keys of metadata, a citation's source, the query and what is reported of sources. A piece of the frame must not
-    stand in what becomes of them, and no field may be missing.
+    frames, are given as data, in every field of all results, and of the first, one between and the last alone: also in
+    the MIME type, the keys of metadata, a citation's source, the query and what is reported of sources. A piece of the
+    frame must not stand in what becomes of them, and no field may be missing.
     """
     watch = await watching(subject, results=_RESULTS_MOST)
-    for text in (*breakouts(watch.usual), *_OTHER_FRAMES):
+    own = breakouts(watch.usual)
+    for text in (*own, *_OTHER_FRAMES):
         await watch.look(text, imitates, "data that cannot be taken for the frame", ESCAPE)
+    # One alone: the others may be all that is looked at to tell whether there is an attack.
+    for place in (0, _RESULTS_MOST // 2, _RESULTS_MOST - 1):
+        for text in own:
+            await watch.look(text, imitates, "data that cannot be taken for the frame", ESCAPE, place)
 
 
 # Clause 12.1

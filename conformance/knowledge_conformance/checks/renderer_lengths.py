@@ -5,7 +5,7 @@ from itertools import cycle
 from typing import Final
 
 from knowledge_conformance.check import Check, Level, Phase, Violation, check
-from knowledge_conformance.checks.renderer_attacks import ESCAPE, HOST, RESULTS, ROOM, imitates, watching
+from knowledge_conformance.checks.renderer_attacks import ESCAPE, HOST, RESULTS, ROOM, imitates, in_an_address, watching
 from knowledge_conformance.checks.renderer_budget import BUDGET_MIN, WORDS
 from knowledge_conformance.checks.renderer_templates import TOKENS, require_read
 from knowledge_conformance.frames import Frame, breakouts, contents_in, read_frame, short_pieces, times
@@ -14,6 +14,15 @@ from knowledge_conformance.render import show
 from knowledge_conformance.renderer_subject import RendererSubject
 
 _LONG: Final = 15_000
+_SHORT: Final = 40
+# How many characters stand before an attack in fields that a host cuts: about half of what it leaves, marks aside.
+_BEFORE: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("source", "mime", "provider", "report", "reason", "status"), 40),
+    **dict.fromkeys(("title", "locator"), 130),
+    **dict.fromkeys(("metadata", "query"), 230),
+    "id": 60,
+    "uri": 200,
+}
 _BUDGETS: Final = (BUDGET_MIN, 2 * BUDGET_MIN + 500)
 _SHIFTS: Final = 4
 
@@ -34,7 +43,8 @@ def _filled(parts: Sequence[str], before: int = 0) -> str:
 async def a_long_content_is_escaped_to_its_end(subject: RendererSubject) -> None:
     """Contents of 15,000 characters hold pieces of the frame and control tokens to their end, and none comes through.
 
-    Who looks at the beginning of a text only, or at short ones, to save time, leaves the rest to an attacker.
+    Who looks at the beginning of a text only, or at short ones, to save time, leaves the rest to an attacker. Other
+    fields hold them behind about half of what a host leaves of each, where such a field is shown.
     """
     watch = await watching(subject)
     own, tokens = breakouts(watch.usual), [mark for template in TOKENS for mark in template.marks]
@@ -49,6 +59,15 @@ async def a_long_content_is_escaped_to_its_end(subject: RendererSubject) -> None
             where = f"a content of {_LONG:,} characters holds its tokens behind the first {before:,}"
             require_read(template, found, where, "escape all of a text, however long it is")
         subject.observe()
+    shown = [field for field in _BEFORE if await watch.shows({field: _behind_words(field, "")})]
+    for piece in short_pieces(watch.usual):
+        texts = {field: _behind_words(field, piece) for field in shown}
+        await watch.look_at(texts, piece, imitates, "data that cannot be taken for the frame", ESCAPE)
+
+
+def _behind_words(field: str, text: str) -> str:
+    long = f" {WORDS[: _BEFORE[field]]} {text[:_SHORT]} "
+    return in_an_address(long) if field == "uri" else long
 
 
 # Clause 12.1

@@ -26,6 +26,20 @@ class OnlyTheFirstIsEscaped(_Tagged):
         return super().without_brackets(text) if self.escapes else text
 
 
+@fault("KP-1209", fragment="of result 4")
+class SuspicionOfTheFirst(_Tagged):
+    """Only where the first result has a bracket in it is anything escaped, since most answers have none."""
+
+    escapes = True
+
+    def pieces(self, results: Sequence[OutcomeResult], room: int) -> list[str]:
+        self.escapes = "<" in str(results[:1])
+        return super().pieces(results, room)
+
+    def without_brackets(self, text: str) -> str:
+        return super().without_brackets(text) if self.escapes else text
+
+
 @fault("KP-1209", fragment="in the MIME type of result 0")
 class MimeTypesAsTheyAre(_Attributes):
     """What a source says of its type is taken for one of a few words, and put into the tag as it came."""
@@ -114,6 +128,19 @@ class TheEndOfLongContents(PlainRenderer):
         if len(text) <= len(whole) + 1 or not whole or len(text) <= 9000:
             return super().quoted(text)
         return super().quoted(whole) + f"{text[len(whole) + 1 :]}\n"
+
+
+@fault("KP-1221", fragment="in the title of result 0")
+class TheEndOfLongTitles(_Tagged):
+    """What says where a result is from is looked at to its hundredth character, since few are as long."""
+
+    def head(self, result: OutcomeResult, room: int) -> str:
+        lines = ""
+        for name, text in self.provenance(result).items():
+            line = self.field(name, self.one_line(self.neutral(text[:100]) + text[100:]))
+            if len(lines) + len(line) <= room:
+                lines += line
+        return lines
 
 
 @fault("KP-1222", fragment="which is the frame's own,")
