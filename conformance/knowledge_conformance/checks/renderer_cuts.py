@@ -101,11 +101,12 @@ async def _require_a_mark_for_each(
     for place, text in shown.items():
         # Less than what had place, so that it has place again, whatever the others leave it.
         short = text[: 3 * len(text) // 4].rstrip()
-        ends = place == max(shown) and len(shown) < len(texts)
-        if text == texts[place].rstrip() or not short or ends:
-            # The mark behind the last one that is shown may be that of those that are left out.
+        if text == texts[place].rstrip() or not short:
             continue
-        other = await subject.block(_outcome(_whole(texts) | {place: _unended(place, short)}), BUDGET_MIN)
+        # The mark behind the last one that is shown may be that of those that are left out, so without these.
+        kept = [*shown] if place == max(shown) else range(len(texts))
+        contents = {at: whole for at, whole in _whole(texts).items() if at in kept}
+        other = await subject.block(_outcome(contents | {place: _unended(place, short)}), BUDGET_MIN)
         if _around(other, [*texts[:place], short, *texts[place + 1 :]]) == _around(block, texts):
             raise Violation(
                 wanted=f"a mark at the content of result {place} of {len(texts)}, which is cut",
