@@ -100,7 +100,9 @@ def _label(was: CheckReport, now: CheckReport) -> tuple[str, bool] | None:
     if was.outcome in FAILING:
         return _no_longer_failing(now), False
     if now.outcome in _OPEN:
-        return ("newly inconclusive", True) if was.outcome in _LIVE else ("changed", False)
+        # What is blocked follows from another check's failure, which stands beside it.
+        label = "newly blocked" if now.outcome is CheckOutcome.BLOCKED else "newly inconclusive"
+        return (label, True) if was.outcome in _LIVE else ("changed", False)
     return _quietly(was, now)
 
 

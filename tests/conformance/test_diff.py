@@ -37,7 +37,7 @@ def told(old: Report, new: Report) -> dict[str, bool]:
         (F, I, "no longer seen to fail", False),
         (F, N, "no longer seen to fail", False),
         (P, I, "newly inconclusive", True),
-        (A, B, "newly inconclusive", True),
+        (A, B, "newly blocked", True),
         (I, B, "changed", False),
         (N, I, "changed", False),
         (P, A, "newly advised", True),
