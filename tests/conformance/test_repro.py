@@ -40,6 +40,8 @@ SHOWN = {
 # A body cannot hear what a call opens, the deadline of a hang is tried once, and one request finds or finds nothing.
 UNSHOWN = {"description_from_a_file", "second_close_hangs", "plain_method_reads_the_signal_too_late"}
 UNSHOWN |= {"signal_is_read_too_late", "signal_is_read_too_late_in_a_thread", "last_answer_sticks"}
+# One task makes all calls of a test.
+UNSHOWN |= {"session_of_its_first_task"}
 EMITTED = sorted(SHOWN.keys() - UNSHOWN)
 # Whoever mends a provider keeps how it is called, and so does what stands in for the mended one.
 MENDED = {name: "repro_targets:quiet_health" for name in SHOWN if name.startswith("health_") and "value" not in name}
