@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import Final
 
-from knowledge_conformance.check import Check, Level, Phase, Violation, check
+from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.renderer_attacks import ESCAPE, HOST, RESULTS, ROOM, imitates, in_an_address, watching
 from knowledge_conformance.checks.renderer_budget import BUDGET_MIN, WORDS
 from knowledge_conformance.checks.renderer_templates import TOKENS, require_read
@@ -39,7 +39,7 @@ def _filled(parts: Sequence[str], before: int = 0) -> str:
 
 
 # Clause 12.1
-@check("KP-1221", clause="12.1", level=Level.MUST, needs=("KP-1210", "KP-1211"), phase=Phase.FUZZ)
+@check("KP-1221", clause="12.1", level=Level.MUST, needs=("KP-1209", "KP-1211"))
 async def a_long_content_is_escaped_to_its_end(subject: RendererSubject) -> None:
     """Contents of 15,000 characters hold pieces of the frame and control tokens to their end, and none comes through.
 
@@ -71,7 +71,7 @@ def _behind_words(field: str, text: str) -> str:
 
 
 # Clause 12.1
-@check("KP-1222", clause="12.1", level=Level.MUST, needs=("KP-1210", "KP-1211", "KP-1218"), phase=Phase.FUZZ)
+@check("KP-1222", clause="12.1", level=Level.MUST, needs=("KP-1209", "KP-1211", "KP-1218"))
 async def what_is_cut_is_escaped_too(subject: RendererSubject) -> None:
     """In contents that have to be cut no piece of the frame and no control token comes through, wherever the cut is.
 

@@ -100,7 +100,7 @@ class SuspiciousContentsLeftOut(PlainRenderer):
         return super().quoted("(left out)" if "---" in text else text)
 
 
-@fault("KP-1210", fragment="which is the frame's own, in the content")
+@fault("KP-1210", "KP-1221", "KP-1222", fragment="which is the frame's own, in the content")
 class LongLinesAsTheyAre(PlainRenderer):
     """From the four hundredth character on, a content is no longer looked at, to save time."""
 
