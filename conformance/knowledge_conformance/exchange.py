@@ -26,7 +26,7 @@ __all__ = [
 
 ITEMS_READ_MAX: Final = 64
 """How many items of one answer are looked at; a provider that floods is told so by clause 3.3."""
-TEXT_NAMES: Final = {"id": ("id", "chunkId", "chunk_id"), "content": ("content", "text")}
+TEXT_NAMES: Final[dict[str, tuple[str, ...]]] = {"id": ("id", "chunkId", "chunk_id"), "content": ("content", "text")}
 """Under which names hosts read a result's id and content (rule N4); the first is the contract's own."""
 SOURCE_FIELDS: Final = ("id", "title", "uri", "mimeType", "mime_type", "locator")
 
