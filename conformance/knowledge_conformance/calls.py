@@ -23,7 +23,7 @@ from knowledge_conformance.blame import (
     stack_of_thread,
 )
 from knowledge_conformance.threads import HostThread
-from knowledge_provider import limits
+from knowledge_provider import CancelSignal, limits
 
 GRACE_SECONDS: Final = limits.CANCEL_SECONDS
 """How long a cancelled call may take to end (clause 7.1)."""
@@ -215,3 +215,10 @@ def takes_argument(function: Callable[..., Any]) -> bool:
     except BaseException:  # ``__signature__`` is the provider's code
         return True
     return True
+
+
+async def cancelled_by_the_host(task: "asyncio.Task[Any]", signal: CancelSignal) -> None:
+    """Cancel a call as a host does, its task and its signal, and wait ``GRACE_SECONDS`` for its end at most."""
+    task.cancel()
+    signal.cancel("cancelled by the host")
+    await asyncio.wait({task}, timeout=GRACE_SECONDS)

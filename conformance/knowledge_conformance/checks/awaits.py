@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 from knowledge_conformance.blame import authors, stack_of_awaitable, within
-from knowledge_conformance.calls import GRACE_SECONDS
+from knowledge_conformance.calls import cancelled_by_the_host
 from knowledge_conformance.check import Check, Hang, Inapplicable, Inconclusive, Level, Phase, Violation, check
 from knowledge_conformance.checks.requests import refuse_unserved
 from knowledge_conformance.exchange import show_request
@@ -40,9 +40,7 @@ async def cancellation_comes_out(subject: Subject) -> None:
     if task is None or task.done():
         raise Inapplicable(NEVER_WAITS)
     held = within(authors(stack_of_awaitable(task)))
-    task.cancel()
-    context.signal.cancel("cancelled by the host")
-    await asyncio.wait({task}, timeout=GRACE_SECONDS)
+    await cancelled_by_the_host(task, context.signal)
     await refuse_swallowed(task, second, held)
     subject.observe()
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from knowledge_conformance.calls import GRACE_SECONDS, Raised
+from knowledge_conformance.calls import GRACE_SECONDS, Raised, cancelled_by_the_host
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import (
     PATIENCE_SECONDS,
@@ -142,9 +142,7 @@ async def _cancelled(composite: Composite, children: Sequence[Any]) -> None:
     task = await composite.start(REQUEST, context)
     # Not all of them come where they are asked one after another, which is KP-901's matter.
     await all_set([child.started for child in children], PATIENCE_SECONDS / 2)
-    task.cancel()
-    context.signal.cancel("cancelled by the host")
-    await asyncio.wait({task}, timeout=GRACE_SECONDS)
+    await cancelled_by_the_host(task, context.signal)
     if not task.cancelled():
         raise _kept_on(task, context)
 

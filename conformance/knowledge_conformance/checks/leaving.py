@@ -118,9 +118,7 @@ async def _cancelled(subject: Subject, request: RetrievalRequest) -> None:
     if task is None:
         return
     await asyncio.sleep(0)
-    task.cancel()
-    context.signal.cancel("cancelled by the host")
-    await asyncio.wait({task}, timeout=calls.GRACE_SECONDS)
+    await calls.cancelled_by_the_host(task, context.signal)
     if not task.done():
         raise Inconclusive(
             f"a cancelled call did not end: {show_request(request)}", hint="see what KP-701 and KP-702 say of it"

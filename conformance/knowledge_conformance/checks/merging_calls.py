@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from knowledge_conformance.calls import GRACE_SECONDS, Raised
+from knowledge_conformance.calls import GRACE_SECONDS, Raised, cancelled_by_the_host
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import (
     PATIENCE_SECONDS,
@@ -152,9 +152,7 @@ async def cancellation_reaches_every_source(subject: MergingSubject) -> None:
         task = await merging.start(refs_to(sources), context)
         held: dict[str, Any] = {"the host's own search": own, "first": first, "second": second}
         await all_set([each.started for each in held.values()], PATIENCE_SECONDS / 2)
-        task.cancel()
-        context.signal.cancel("cancelled by the host")
-        await asyncio.wait({task}, timeout=GRACE_SECONDS)
+        await cancelled_by_the_host(task, context.signal)
         if not task.cancelled():
             raise _kept_on(task)
         for name, each in held.items():

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
+from knowledge_conformance.apart import difference
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.marking import has_marks, outcome_of, reported_outcome_of
 from knowledge_conformance.plain import plain
@@ -195,8 +196,7 @@ async def the_same_outcome_is_the_same_block(subject: RendererSubject) -> None:
 
 def _difference(one: str, other: str) -> str:
     """In words, from where on two texts differ, and in what; also where that may not be shown."""
-    ends = min(len(one), len(other))
-    at = next((at for at in range(ends) if one[at] != other[at]), ends)
+    at = difference(one, other).at
     # The whole word, and what stands before it. A run of letters and digits is shown to nobody: it may be a key.
     begin = at - len(_NO_WORD.split(one[:at])[-1])
     words = [_NO_WORD.split(text[begin:], maxsplit=1)[0] or text[begin : begin + 40] for text in (one, other)]

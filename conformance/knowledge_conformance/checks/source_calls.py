@@ -8,17 +8,16 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final
 
-from knowledge_conformance import calls
-from knowledge_conformance.calls import GRACE_SECONDS, Ending
+from knowledge_conformance.calls import Ending, cancelled_by_the_host
 from knowledge_conformance.check import Check, Hang, Inapplicable, Inconclusive, Level, Phase, Violation, check
 from knowledge_conformance.checks.holding import let_go
 from knowledge_conformance.checks.requests import refuse_unserved
+from knowledge_conformance.checks.source_timing import require_cancelled
 from knowledge_conformance.exchange import text_of
 from knowledge_conformance.interrupting import LEFT_SECONDS, NEVER_WAITS
 from knowledge_conformance.leftovers import cleared, named_task
 from knowledge_conformance.plain import Plain, plain
 from knowledge_conformance.ranking import difference, ranked
-from knowledge_conformance.render import show_error
 from knowledge_conformance.source_subject import References, SourceExchange, SourceSubject, show_asked, show_refs
 from knowledge_provider import limits
 
@@ -166,9 +165,7 @@ async def _cut(subject: SourceSubject, query: str, refs: References, turns: int)
         await asyncio.sleep(0)
     if task is None or task.done():
         return []
-    task.cancel()
-    context.signal.cancel("cancelled by the host")
-    await asyncio.wait({task}, timeout=GRACE_SECONDS)
+    await cancelled_by_the_host(task, context.signal)
     subject.observe()
 
     def left() -> list[str]:
@@ -189,21 +186,7 @@ async def a_cancelled_list_ends(subject: SourceSubject) -> None:
     refs, context = subject.references(), subject.context()
     shown = f"list_documents({show_refs(refs)}, context, limit=1, offset=0)"
     task = await subject.start_list(refs, 1, 0, context)
-    await asyncio.sleep(0)
-    if task is None or task.done():
-        raise Inapplicable(NEVER_WAITS)
-    task.cancel()
-    context.signal.cancel("cancelled by the host")
-    await asyncio.wait({task}, timeout=GRACE_SECONDS)
-    if not task.cancelled():
-        value = task.result() if task.done() else None
-        raised = f"raised {show_error(value.error)} instead" if type(value) is calls.Raised else "an answer"
-        raise Violation(
-            wanted=f"the cancellation to come out of list_documents within {GRACE_SECONDS:g} s",
-            saw=raised if task.done() else "a call that was still running",
-            hint="let asyncio.CancelledError through: catch Exception, not BaseException; re-raise after cleaning up",
-            where=shown,
-        )
+    await require_cancelled(task, context.signal, "list_documents", shown)
     subject.observe()
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, Final
 
-from knowledge_conformance.calls import GRACE_SECONDS, Raised
+from knowledge_conformance.calls import GRACE_SECONDS, Raised, cancelled_by_the_host
 from knowledge_conformance.check import Check, Inapplicable, Inconclusive, Level, Violation, check
 from knowledge_conformance.exchange import text_of
 from knowledge_conformance.interrupting import NEVER_WAITS
@@ -26,20 +26,26 @@ async def cancellation_comes_out(subject: SourceSubject) -> None:
     query, refs = _fresh(await subject.found(), 2), subject.references()
     context = subject.context()
     task = await subject.start(query, refs, context)
+    await require_cancelled(task, context.signal, "retrieve", show_asked(query, refs))
+    subject.observe()
+
+
+async def require_cancelled(task: "asyncio.Task[Any] | None", signal: CancelSignal, name: str, shown: str) -> None:
+    """Cancel a call while it waits; raises ``Violation`` unless that comes out, ``Inapplicable`` if it never waits.
+
+    ``name`` is the method's, and ``shown`` how the call reads.
+    """
     await asyncio.sleep(0)
     if task is None or task.done():
         raise Inapplicable(NEVER_WAITS)
-    task.cancel()
-    context.signal.cancel("cancelled by the host")
-    await asyncio.wait({task}, timeout=GRACE_SECONDS)
+    await cancelled_by_the_host(task, signal)
     if not task.cancelled():
         raise Violation(
-            wanted=f"the cancellation to come out of retrieve within {GRACE_SECONDS:g} s",
+            wanted=f"the cancellation to come out of {name} within {GRACE_SECONDS:g} s",
             saw=_instead(task),
             hint="let asyncio.CancelledError through: catch Exception, not BaseException; re-raise after cleaning up",
-            where=show_asked(query, refs),
+            where=shown,
         )
-    subject.observe()
 
 
 def _fresh(found: list[SourceExchange], number: int) -> str:
