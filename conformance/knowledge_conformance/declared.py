@@ -2,17 +2,19 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
 
 _values: Final[dict[str, str]] = {}
 
 
-def read_declared(names: Iterable[str]) -> Mapping[str, str]:
+def read_declared(names: Iterable[str], invented: Mapping[str, str] = MappingProxyType({})) -> Mapping[str, str]:
     """The values of these variables as they are now, "" for one that is not set; they are kept for ``declared``.
 
-    To be called before there is a provider, which may take them out of the environment.
+    To be called before there is a provider, which may take them out of the environment. ``invented`` are values for
+    those that are not set.
     """
-    now = {name: os.environ.get(name, "") for name in names}
+    now = {name: os.environ.get(name) or invented.get(name, "") for name in names}
     _values.update(now)
     return now
 

@@ -50,8 +50,8 @@ async def look_at_drawn(
 ) -> None:
     """Let ``draw`` give inputs, and ask each on the running loop; ``keep`` writes one down as ``CheckResult.input`` is.
 
-    Raises the ``Violation`` of the smallest failing input; one that the settings know is not made smaller. Raises
-    ``OutOfCallsError`` when the budget ends it, and what else comes out of ``ask``.
+    Raises the ``Violation`` of the smallest failing input; one that the settings know, or of a trial, is not made
+    smaller. Raises ``OutOfCallsError`` when the budget ends it, and what else comes out of ``ask``.
     """
     loop = asyncio.get_running_loop()
     found: list[Violation] = []
@@ -65,7 +65,7 @@ async def look_at_drawn(
         except Violation as violation:
             violation.input = kept
             found.append(violation)
-            if is_known(check_id, settings, violation.wanted, violation.saw):
+            if settings.trial or is_known(check_id, settings, violation.wanted, violation.saw):
                 raise EnoughError from None
             raise
 

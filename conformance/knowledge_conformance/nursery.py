@@ -22,16 +22,17 @@ _MARK_BYTES: Final = 64
 _NUMBER_BYTES: Final = 8
 _DESCRIPTORS: Final = 5
 _LOADED_BY_A_CHILD: Final = ("knowledge_conformance.worker", "knowledge_fakes.faults")
+_DRAWN: Final = 10
 
 
 class Nursery:
-    """Starts children by forks of one process, which ends with the ``with`` block, and what is left of them with it.
+    """Starts children by forks of one process, which begins with this object, and has loaded the kit some time later.
 
-    They have the environment that there was at its beginning.
+    It ends with the ``with`` block, or with ``end``, and what is left of the children with it. They have the
+    environment that there was at its beginning.
     """
 
-    def __enter__(self) -> "Nursery":
-        """Start the process, without waiting for it."""
+    def __init__(self) -> None:
         self._requests, theirs = socket.socketpair()
         mark = secrets.token_hex(_MARK_BYTES // 2)
         with theirs:
@@ -39,10 +40,17 @@ class Nursery:
                 "knowledge_conformance.nursery", theirs.fileno(), stdout=subprocess.DEVNULL, mark=mark
             )
         self._guardian = guard(self._process.pid, mark)
+
+    def __enter__(self) -> "Nursery":
+        """The same."""
         return self
 
     def __exit__(self, *_error: object) -> None:
         """End the process."""
+        self.end()
+
+    def end(self) -> None:
+        """End the process; doing so twice is doing it once."""
         self._requests.close()
         self._process.kill()
         self._process.wait()
@@ -53,7 +61,7 @@ class Nursery:
     def started(self, *descriptors: int, mark: str) -> Process:
         """A child that serves on these three descriptors, and carries a mark of 64 characters in its environment.
 
-        Raises ``RuntimeError`` after the end of the ``with`` block.
+        Raises ``RuntimeError`` after the end.
         """
         if self._requests.fileno() < 0:
             raise RuntimeError("wanted a child from a nursery that has ended")
@@ -118,9 +126,13 @@ def _number(life: socket.socket) -> int:
 def main() -> None:
     """Load the kit and fork a child for each request, until whoever asks is gone."""
     requests = socket.socket(fileno=int(sys.argv[1]))
+    from knowledge_conformance.generate import each_request  # here: whoever only asks for children needs none of it
+
     for module in _LOADED_BY_A_CHILD:
         importlib.import_module(module)
     BY_ID["KP-101"]  # which loads every check
+    # Hypothesis makes its tables of characters when it draws the first texts.
+    each_request(lambda _request: None, examples=_DRAWN, seed=0)
     # Nobody waits for the processes that watch the children.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:

@@ -43,7 +43,11 @@ def _entries(fields: dict[Any, Any], depth: int) -> list[Plain]:
 
 def is_exactly(value: object, *kinds: type) -> bool:
     """Whether the type of ``value`` is one of ``kinds`` itself; a metaclass may define how its classes compare."""
-    return any(type(value) is kind for kind in kinds)
+    of = type(value)
+    for kind in kinds:  # noqa: SIM110 - asked for each part of each answer, and any() takes three times as long
+        if of is kind:
+            return True
+    return False
 
 
 def model_fields(model: object) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from knowledge_conformance.following import FollowUpError, follow_up, refuse_unp
 from knowledge_conformance.items import Aim, CheckItem, TargetCollector
 from knowledge_conformance.kinds import KINDS, PROVIDER
 from knowledge_conformance.known import utc_day
+from knowledge_conformance.nursery import Nursery
 from knowledge_conformance.proof import Proof
 from knowledge_conformance.replay import TokenError, settings_of
 from knowledge_conformance.report import Report, make_report
@@ -54,6 +55,7 @@ class Door:
         self.runs: dict[Aim, Run] = {}
         self._results: dict[Aim, dict[str, CheckResult]] = {aim: {} for aim in self.aims}
         self._proofs: dict[Aim, Proof] = {}
+        self._nursery: Nursery | None = None
         self._unwritten: str | None = None
         self._notes: list[str] = []
         self._paths = wanted_paths(config)
@@ -108,12 +110,15 @@ class Door:
 
     # Collecting.
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
-        """Look at the arguments; where pytest-xdist will start workers, which open their own, try the targets first."""
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self) -> Generator[None]:
+        """Look at the arguments; try the targets while pytest-xdist starts its workers, which open their own."""
         self._selection.given = [argument for argument in self._config.args if argument.partition("::")[0] in KINDS]
-        if self._config.pluginmanager.hasplugin("dsession"):
+        spread = self._config.pluginmanager.hasplugin("dsession")
+        if spread:
             self._start()
+        yield
+        if spread:
             self.pytest_collection_finish()
             self._release()
             self.runs.clear()
@@ -134,6 +139,9 @@ class Door:
         if self._spread.is_worker:
             self._spread.divide(self._selection.checks(), self.settings, workers)
         in_process = self._config.getoption("in_process")
+        if self._config.getoption("prove") and not in_process and not hasattr(self._config, "workerinput"):
+            # It loads while the checks run. Beside a provider in this process it would look like what that left behind.
+            self._nursery = Nursery()
         for aim in self.aims:
             kind = KINDS[aim.kind]
             self.runs[aim] = Run(
@@ -248,6 +256,8 @@ class Door:
         """Leave no child behind, however the run ended."""
         self._ticking.end()
         self._release()
+        if self._nursery is not None:
+            self._nursery.end()
 
     def reports(self) -> list[Report]:
         """The reports of all targets."""
@@ -279,8 +289,10 @@ class Door:
             if KINDS[aim.kind] is PROVIDER:
                 sound = {check_id: result.outcome for check_id, result in results.items()}
                 self._proofs[aim] = prove(
-                    aim.target, self.settings, sound, processes=processes, tell=self._ticking.tell_fault
-                )
+                    aim.target, self.settings, sound, processes=processes, tell=self._ticking.tell_fault,
+                    nursery=self._nursery,
+                )  # fmt: skip
+                self._nursery = None  # which has ended with it
 
     def _follow_up(self, reports: list[Report]) -> None:
         option, folder = self._config.getoption, self._config.invocation_params.dir

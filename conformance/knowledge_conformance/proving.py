@@ -4,10 +4,9 @@ What the results mean is ``proof``'s. Most faults go through one child process, 
 a time-out to notice, the lethal ones among them, a few at a time beside it.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -23,9 +22,8 @@ from knowledge_conformance.settings import Settings
 from knowledge_conformance.supervisor import Supervisor
 from knowledge_conformance.target import Target, TargetError
 from knowledge_fakes.faults import FAULTS, Fault
-from knowledge_fakes.faults.secrets import VALUE, VARIABLE
 
-WAITING_AT_ONCE: Final = 8
+WAITING_AT_ONCE: Final = 12
 
 Tell = Callable[[str], None]
 _Queue = SimpleQueue[Fault]
@@ -38,37 +36,26 @@ def prove(
     *,
     processes: int = 1,
     tell: Tell = lambda _fault: None,
+    nursery: Nursery | None = None,
 ) -> Proof:
     """Every fault in the target's provider, one at a time. ``sound`` are the outcomes without any, by check id.
 
     A fault whose check was not run is left out. ``processes`` is how many of the quick faults are tried at once;
-    ``tell`` is given the name of each as it begins. Each trial makes at most ``settings.max_calls`` calls of the
+    ``tell`` is given the name of each as it begins. ``nursery``, which starts the children, is ended; one that was made
+    earlier need not be waited for. Each trial makes at most ``settings.max_calls`` calls of the
     provider. Raises ``TargetError`` when the target cannot be opened any more.
     """
     faults = [fault for fault in FAULTS.values() if fault.trips[0] in sound]
     known = {fault.name: trial for fault in faults if (trial := untried(fault, sound[fault.trips[0]]))}
     rest = [fault for fault in faults if fault.name not in known]
     trying = _Trying(settings, sound, tell)
-    with _key_of_the_faults():
-        if isinstance(target, str):
-            tried, void = trying.in_children(target, rest, processes)
-        else:
-            tried, void = trying.here(target, rest)
+    if isinstance(target, str):
+        tried, void = trying.in_children(target, rest, processes, nursery or Nursery())
+    else:
+        tried, void = trying.here(target, rest)
     found = {**known, **{trial.fault: trial for trial in tried}}
     name = target if isinstance(target, str) else target.name
     return Proof(target=name, trials=tuple(found[fault.name] for fault in faults), void=void)
-
-
-@contextmanager
-def _key_of_the_faults() -> Iterator[None]:
-    """A fault lets out a key of its own, never the user's: while faults are tried it is in the environment."""
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = before or VALUE
-    try:
-        yield
-    finally:
-        del os.environ[VARIABLE]
-        os.environ.update({} if before is None else {VARIABLE: before})
 
 
 def _control(runner: Runner, settings: Settings) -> str | None:
@@ -93,14 +80,16 @@ class _Trying:
     sound: Mapping[str, CheckOutcome]
     tell: Tell
 
-    def in_children(self, target: str, faults: Iterable[Fault], processes: int) -> tuple[list[Trial], str | None]:
+    def in_children(
+        self, target: str, faults: Iterable[Fault], processes: int, nursery: Nursery
+    ) -> tuple[list[Trial], str | None]:
         """The trials on a target with a name, and what is wrong with it after them."""
         quick, waiting = _Queue(), _Queue()
         # What takes longest first, so that nothing is left to wait for alone at the end.
         for fault in sorted(faults, key=lambda fault: (not fault.waits, not fault.lethal)):
             (waiting if fault.lethal or fault.waits else quick).put(fault)
         queues = [waiting] * WAITING_AT_ONCE + [quick] * processes
-        with ThreadPoolExecutor(len(queues)) as pool, Nursery() as nursery:
+        with ThreadPoolExecutor(len(queues)) as pool, nursery:
             try:
                 working = [pool.submit(self._work, target, queue, nursery.started) for queue in queues]
                 trials = [trial for each in working for trial in each.result()]

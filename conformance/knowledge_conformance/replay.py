@@ -22,7 +22,7 @@ from knowledge_conformance.redact import mask_known
 from knowledge_conformance.render import show
 from knowledge_conformance.report import CheckReport
 from knowledge_conformance.results import CheckOutcome, CheckResult
-from knowledge_conformance.settings import Settings, SettingsError, parse_settings
+from knowledge_conformance.settings import OF_A_RUN, Settings, SettingsError, parse_settings
 from knowledge_provider import RetrievalRequest
 
 VERSION: Final = "1"
@@ -34,7 +34,7 @@ PAYLOAD_MAX: Final = 64_000
 """Bytes that a payload may become."""
 
 # Not of the run that is asked for: which provider, and what is made of its outcome.
-_LEFT_OUT: Final = {"providers", "require", "known_failures", "replay"}
+_LEFT_OUT: Final = {"providers", "require", "known_failures", *OF_A_RUN}
 # What may be long, and stands in the settings file as well.
 _LONG: Final = ("bases", "owners", "filters", "references")
 # What costs its owner something: never more of it than the run allows that asks for a token.

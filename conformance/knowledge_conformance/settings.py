@@ -158,6 +158,9 @@ class Profile(StrEnum):
     THOROUGH = "thorough"
 
 
+OF_A_RUN: Final = {"replay": "--replay TOKEN", "trial": "--prove"}
+"""What no file sets, with the option that does."""
+
 _PROFILED: Final[Mapping[str, Mapping[Profile, int]]] = {
     "max_calls": {Profile.FAST: 600, Profile.DEFAULT: 600, Profile.THOROUGH: 3000},
     "concurrency": {
@@ -180,7 +183,8 @@ class Settings(_Table):
     ``profile`` is which checks are run, and the default of ``max_calls``, ``concurrency`` and ``examples``. ``timeout``
     is in seconds for one call, ``max_calls`` bounds the calls of the whole run, ``examples`` is how many requests are
     generated, ``seed`` makes them others. ``references`` are what a retrieval source is asked for, each with the fields
-    of a reference. ``known_failures`` are by the check's id. ``replay`` is set by ``--replay`` alone.
+    of a reference. ``known_failures`` are by the check's id. ``replay`` is set by ``--replay`` alone, and ``trial`` by
+    ``--prove``.
     """
 
     providers: tuple[_Line, ...] = ()
@@ -205,6 +209,8 @@ class Settings(_Table):
     known_failures: Mapping[_Line, KnownFailure] = Field(default_factory=dict)
     # Of a --replay token, never of a file: it makes a check look at one input alone.
     replay: dict[str, JsonValue] | None = None
+    # Of a fault's trial, never of a file: that a check catches it is all that is asked, not on how small an input.
+    trial: bool = False
 
     @property
     def required(self) -> frozenset[Facet]:
@@ -238,8 +244,8 @@ def read_settings(folder: Path) -> Settings:
         return Settings()
     document = _toml(path)
     table = _project_table(document) or (document if path.name == OWN_FILE else {})
-    if isinstance(table, dict) and "replay" in table:
-        raise SettingsError(f"{path.name}: replay: is no setting of a file; pass --replay TOKEN")
+    for name in OF_A_RUN.keys() & (table if isinstance(table, dict) else {}):
+        raise SettingsError(f"{path.name}: {name}: is no setting of a file; pass {OF_A_RUN[name]}")
     return parse_settings(table, source=path.name)
 
 
@@ -296,7 +302,7 @@ def _explain(error: ValidationError, source: str) -> str:
     first = min(found, key=lambda each: each["type"] != "extra_forbidden")
     place = ".".join(_named(part) for part in first["loc"]) or TABLE
     if first["type"] == "extra_forbidden":
-        known = ", ".join(sorted(name.replace("_", "-") for name in Settings.model_fields if name != "replay"))
+        known = ", ".join(sorted(name.replace("_", "-") for name in Settings.model_fields.keys() - OF_A_RUN.keys()))
         return f"{source}: {place}: there is no such setting; the settings are: {known}"
     message = first["msg"].removeprefix("Value error, ")
     return f"{source}: {place}: {message[:1].lower()}{message[1:]}"

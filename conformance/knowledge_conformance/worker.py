@@ -46,7 +46,7 @@ class Worker:
 
     def __init__(self, target: str | Target, settings: Settings, tell: Tell, kind: Kind = PROVIDER) -> None:
         # Clause 6.4 binds the kit as well. Now, while there is no provider that could take them away.
-        never_show(read_declared(settings.secrets).values())
+        never_show(read_declared(settings.secrets, _key_of_the_faults() if settings.trial else {}).values())
         self._named = target
         self._kind = kind
         self._settings = settings
@@ -284,6 +284,13 @@ class Opened:
     async def _left(self) -> None:
         self._leave.set()
         await self._life
+
+
+def _key_of_the_faults() -> Mapping[str, str]:
+    # A fault lets out a key of its own, never the user's.
+    from knowledge_fakes.faults.secrets import VALUE, VARIABLE  # a run without a fault has no use for them
+
+    return {VARIABLE: VALUE}
 
 
 def _refuse_without_hypothesis() -> None:

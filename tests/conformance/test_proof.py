@@ -57,6 +57,7 @@ def test_a_fault_is_given_more_examples_and_less_patience() -> None:
     assert settings_for(FAULTS["unescaped_quote"], Settings(examples=300)).examples == 300
     assert settings_for(FAULTS["busy_loop"], Settings()).timeout == 0.5
     assert settings_for(FAULTS["busy_loop"], Settings(timeout=0.2)).timeout == 0.2
+    assert settings_for(FAULTS["unescaped_quote"], Settings()).trial
 
 
 def test_what_a_fault_needs_of_another_corpus_is_not_taken_over() -> None:

@@ -13,6 +13,7 @@ from doors import SOUND, lines, run_pytest
 from knowledge_conformance import cli, proving
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.leftovers import kit_processes
+from knowledge_conformance.nursery import Nursery
 from knowledge_conformance.proof import Ending
 from knowledge_conformance.proving import prove
 from knowledge_conformance.results import CheckOutcome
@@ -39,6 +40,15 @@ def test_each_fault_of_the_checks_that_were_run_is_tried(processes: int) -> None
     assert [trial.fault for trial in proof.trials] == named(*FEW)
     assert sorted(told) == sorted(named(*FEW))
     assert {trial.ending for trial in proof.trials} == {Ending.CAUGHT}
+
+
+def test_a_nursery_that_was_made_earlier_is_used_and_ended() -> None:
+    """It has loaded while the checks ran."""
+    nursery = Nursery()
+    proof = prove(SOUND, Settings(), FEW, nursery=nursery)
+    assert proof.holds
+    with pytest.raises(RuntimeError, match="has ended"):
+        nursery.started(0, 1, 2, mark="m" * 64)
 
 
 def test_a_lethal_fault_takes_a_child_process() -> None:
@@ -205,10 +215,10 @@ def test_an_ordinary_run_loads_no_fault(door: str) -> None:
 
 @pytest.mark.parametrize("target", [SOUND, Target("<lambda>", provider, instance=False)], ids=["by name", "here"])
 @pytest.mark.parametrize("before", [None, "", "another-4711-Key"])
-def test_the_key_that_a_fault_lets_out_is_in_the_environment_meanwhile(
+def test_a_fault_lets_out_a_key_of_its_own(
     target: str | Target, before: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is put into anybody's provider, and leaks no key of its own; afterwards the environment is as it was."""
+    """It is put into anybody's provider, and leaks no key of its own; the environment stays as it is."""
     monkeypatch.setenv("KIT_TEST_KEY", "value-4711-of-ours")
     if before is None:
         monkeypatch.delenv(VARIABLE, raising=False)

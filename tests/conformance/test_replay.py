@@ -406,9 +406,16 @@ def test_a_replay_writes_no_known_failures(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.toml"))
 
 
-def test_a_token_is_the_users_business_and_no_file_s(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("replay = { request = { query = 'x' } }", "replay: is no setting of a file; pass --replay TOKEN"),
+        ("trial = true", "trial: is no setting of a file; pass --prove"),
+    ],
+)
+def test_what_an_option_sets_is_no_file_s(written: str, said: str, tmp_path: Path) -> None:
     """A settings file that named one input would make every run look at that alone."""
-    (tmp_path / "knowledge-conformance.toml").write_text("replay = { request = { query = 'x' } }")
+    (tmp_path / "knowledge-conformance.toml").write_text(written)
     done = run_pytest(tmp_path, f"--provider={SOUND}")
     assert done.returncode == 4
-    assert "replay: is no setting of a file; pass --replay TOKEN" in done.stdout
+    assert said in done.stdout

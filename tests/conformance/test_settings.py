@@ -156,6 +156,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "references": ([{"id": "https://wiki.example.com"}], "is no reference: id: wanted no URL"),
     "known-failures": ({"KP-304": {"reason": " "}}, "say why this failure is accepted"),
     "replay": ("KP-304", "valid dictionary"),
+    "trial": ("perhaps", "valid boolean"),
 }
 
 

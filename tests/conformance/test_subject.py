@@ -166,6 +166,13 @@ def test_a_health_that_does_not_end_is_an_ending(monkeypatch: pytest.MonkeyPatch
     assert ask(subject_of(Hangs()), "health").hung
 
 
+def test_health_in_a_trial_has_no_more_time_than_a_call() -> None:
+    """A fault that hangs there is seen to hang."""
+    announced: list[Any] = []
+    assert ask(subject_of(Hangs(), announced=announced, trial=True), "health").hung
+    assert announced == [("health()", 0.1)]
+
+
 def test_health_gets_a_signal_when_it_takes_one() -> None:
     """Clause 2.1."""
     got: list[Any] = []

@@ -38,7 +38,7 @@ def health_raises(sound: Any) -> Any:
     return Changed(sound, health=health)
 
 
-@fault("KP-202", fragment="no answer", waits=True)
+@fault("KP-202", fragment="no answer", settings={"timeout": 0.5}, waits=True)
 def health_hangs(sound: Any) -> Any:
     """health() waits for a back end that never answers, and the whole status page with it."""
 

@@ -35,7 +35,7 @@ _DECLARED: Final = {"secrets": (VARIABLE,)}
 
 
 def _key() -> str:
-    return os.environ.get(VARIABLE, VALUE)
+    return os.environ.get(VARIABLE) or VALUE
 
 
 # In what is said.

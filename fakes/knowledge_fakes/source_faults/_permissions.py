@@ -16,7 +16,7 @@ _KNOWN: Final = frozenset({"engineering", "people", "support"})
 
 
 def _key() -> str:
-    return os.environ.get(VARIABLE, VALUE)
+    return os.environ.get(VARIABLE) or VALUE
 
 
 class _Answering(HandbookSource):
