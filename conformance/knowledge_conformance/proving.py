@@ -1,7 +1,8 @@
 """Puts every fault of the catalogue into a provider and lets the check that is to catch it run. Knows runners.
 
 What the results mean is ``proof``'s. Most faults go through one child process, one after another; those that it takes
-a time-out to notice, the lethal ones among them, a few at a time beside it.
+a time-out to notice, the lethal ones among them, a few at a time beside it. A provider that can be open in one process
+only is given all of them one after another.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -85,12 +86,13 @@ class _Trying:
     ) -> tuple[list[Trial], str | None]:
         """The trials on a target with a name, and what is wrong with it after them."""
         quick, waiting = _Queue(), _Queue()
-        # What takes longest first, so that nothing is left to wait for alone at the end.
-        for fault in sorted(faults, key=lambda fault: (not fault.waits, not fault.lethal)):
-            (waiting if fault.lethal or fault.waits else quick).put(fault)
-        queues = [waiting] * WAITING_AT_ONCE + [quick] * processes
-        with ThreadPoolExecutor(len(queues)) as pool, nursery:
+        with ThreadPoolExecutor(WAITING_AT_ONCE + processes) as pool, nursery:
             try:
+                together = self._opens_twice(target, nursery.started)
+                # What takes longest first, so that nothing is left to wait for alone at the end.
+                for fault in sorted(faults, key=lambda fault: (not fault.waits, not fault.lethal)):
+                    (waiting if together and (fault.lethal or fault.waits) else quick).put(fault)
+                queues = [waiting] * WAITING_AT_ONCE + [quick] * processes if together else [quick]
                 working = [pool.submit(self._work, target, queue, nursery.started) for queue in queues]
                 trials = [trial for each in working for trial in each.result()]
             finally:
@@ -98,6 +100,17 @@ class _Trying:
                 for queue in (quick, waiting):
                     _empty(queue)
             return trials, _control(Supervisor(target, self.settings, starting=nursery.started), self.settings)
+
+    def _opens_twice(self, target: str, starting: Starting) -> bool:
+        # Else it is the other process, with the lock or the port, that a trial would take for its fault.
+        first, second = (Supervisor(target, self.settings, starting=starting) for _ in range(2))
+        try:
+            first.open()
+            return _control(second, self.settings) is None
+        except TargetError:
+            return False
+        finally:
+            first.close(self.settings.max_calls)
 
     def _work(self, target: str, waiting: _Queue, starting: Starting) -> list[Trial]:
         """One child process, and another after each that a fault took, until no fault waits."""

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -49,6 +50,41 @@ def test_a_nursery_that_was_made_earlier_is_used_and_ended() -> None:
     assert proof.holds
     with pytest.raises(RuntimeError, match="has ended"):
         nursery.started(0, 1, 2, mark="m" * 64)
+
+
+_LOCKED = """
+import fcntl
+from knowledge_fakes.handbook import HandbookProvider
+
+class Locked(HandbookProvider):
+    def __init__(self):
+        super().__init__()
+        self._file = open({path!r}, "w")
+        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    async def close(self):
+        self._file.close()
+"""
+
+
+def test_a_provider_that_one_process_can_have_open_meets_one_fault_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each trial would be caught by the lock of the others: a reason is what an opening raised."""
+    (tmp_path / "locked_for_one.py").write_text(_LOCKED.format(path=str(tmp_path / "lock")))
+    monkeypatch.syspath_prepend(tmp_path)
+    sound = dict.fromkeys(["KP-104", "KP-206", "KP-207", "KP-209"], CheckOutcome.PASSED)
+    threads = set()
+
+    def tell(_fault: str) -> None:
+        threads.add(threading.get_ident())
+
+    proof = prove("locked_for_one:Locked", Settings(), sound, processes=2, tell=tell)
+    assert len(threads) == 1
+    assert [(trial.fault, trial.ending, trial.reason) for trial in proof.trials] == [
+        (name, Ending.CAUGHT, None) for name in named(*sound)
+    ]
+    assert proof.void is None
 
 
 def test_a_lethal_fault_takes_a_child_process() -> None:
