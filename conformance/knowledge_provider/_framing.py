@@ -21,13 +21,12 @@ from knowledge_provider import limits
 from knowledge_provider._graphemes import boundary
 from knowledge_provider._neutral import (
     entity_at,
-    escaped,
+    is_content,
     is_harmless,
     is_neutral,
+    is_tame,
     literal,
     neutral,
-    only_attached,
-    shown,
     unusual_in,
 )
 from knowledge_provider.outcome import NOTICE, OutcomeResult
@@ -80,7 +79,9 @@ class Read(NamedTuple):
 
 def size(result: OutcomeResult, room: int) -> int:
     """About how many code points the content needs, to tell the shorter from those that need ``room`` and more."""
-    return len(result.content) + (len("&lt;") - 1) * result.content.count("<", 0, room)
+    content = result.content
+    # Most have none, and to see that takes a tenth of counting them.
+    return len(content) + ((len("&lt;") - 1) * content.count("<", 0, room) if "<" in content else 0)
 
 
 def piece(result: OutcomeResult, room: int) -> Piece | None:
@@ -139,12 +140,12 @@ def _content(content: str, room: int) -> tuple[str, bool]:
 
 
 def _neutral_content(content: str, limit: int) -> str:
-    # Rule N6. What a host has normalised is so already, and but for ASCII, one look tells that sooner.
+    # Rule N6. What a host has normalised is so already, which one look tells sooner.
     head = content[:limit]
     marks = unusual_in(head)
-    if head.isascii() or not only_attached(marks):
+    if not is_content(head, marks):
         return neutral(content_text(content, limit))
-    return escaped(shown(head, marks) if marks else head)
+    return neutral(head.rstrip() if head.isascii() else head, marks)
 
 
 def _cut_place(text: str, place: int) -> int:
@@ -154,9 +155,13 @@ def _cut_place(text: str, place: int) -> int:
 
 def _whole_head(result: OutcomeResult) -> tuple[dict[str, str], str]:
     fields = _provenance(result)
+    # The only colon that is no part of JSON is that behind "https".
+    colons = _colons(fields.get("url", ""))
+    # What a host has normalised is mostly so.
+    if is_tame("".join(fields.values()), colons):
+        return fields, _quoted(fields)
     head = _written(fields)
-    # What a host has normalised is mostly so. The only colon that is no part of JSON is that behind "https".
-    if "\\" not in head and is_neutral(head, len(fields) + _colons(fields.get("url", ""))):
+    if "\\" not in head and is_neutral(head, len(fields) + colons):
         return fields, head
     # Neutral before it is JSON, whose own quotes and colons are not the data's.
     clean = {name: _clean(name, value) for name, value in fields.items()}
@@ -166,9 +171,12 @@ def _whole_head(result: OutcomeResult) -> tuple[dict[str, str], str]:
 def _written(fields: dict[str, str]) -> str:
     # As JSON has it, which takes a quarter of a short result's time to find out that there is nothing to escape.
     values = "".join(fields.values())
-    if values.isprintable() and '"' not in values and "\\" not in values:
-        return "{" + ", ".join([f'"{name}": "{value}"' for name, value in fields.items()]) + "}"
-    return _JSON(fields)
+    return _quoted(fields) if values.isprintable() and '"' not in values and "\\" not in values else _JSON(fields)
+
+
+def _quoted(fields: dict[str, str]) -> str:
+    # Of pairs such as ``id": "a``: where nothing is to be escaped, this is all of JSON.
+    return '{"' + '", "'.join(map('": "'.join, fields.items())) + '"}'
 
 
 def _clean(name: str, value: str) -> str:

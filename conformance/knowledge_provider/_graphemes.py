@@ -6,17 +6,23 @@ A reading of UAX #29 that errs towards keeping together, by the properties that 
 import unicodedata
 from typing import Final
 
+
+def _characters(*ranges: range) -> frozenset[str]:
+    return frozenset(chr(code) for each in ranges for code in each)
+
+
 _ZWJ: Final = "\u200d"
-_JOINERS: Final = "\u200c\u200d"
-# Not marks to Unicode's categories, and still part of what stands before them: Thai and Lao AM, half-width marks.
-_TRAILING: Final = "\u0e33\u0eb3\uff9e\uff9f"
-_MODIFIERS: Final = range(0x1F3FB, 0x1F400)
-_TAGS: Final = range(0xE0020, 0xE0080)
-_REGIONAL: Final = range(0x1F1E6, 0x1F200)
+_REGIONAL: Final = _characters(range(0x1F1E6, 0x1F200))
 # Hangul that is written in parts: its leading consonants, what may follow one, and its vowels and finals.
-_LEADING: Final = (range(0x1100, 0x1160), range(0xA960, 0xA980))
-_AFTER_LEADING: Final = (*_LEADING, range(0xAC00, 0xD7A4))
-_JAMO: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
+_LEADING: Final = _characters(range(0x1100, 0x1160), range(0xA960, 0xA980))
+_SYLLABLES: Final = range(0xAC00, 0xD7A4)
+# Not marks to Unicode's categories, and still part of what stands before them: joiners, Thai and Lao AM, half-width
+# marks, an emoji's tone of skin, tags, and the vowels and finals of Hangul.
+_TRAILING: Final = frozenset("\u200c\u200d\u0e33\u0eb3\uff9e\uff9f") | _characters(
+    range(0x1F3FB, 0x1F400), range(0xE0020, 0xE0080), range(0x1160, 0x1200), range(0xD7B0, 0xD800)
+)
+# Nothing before it in Unicode belongs to another character but a line feed to its carriage return.
+_FIRST_MARK: Final = "\u0300"
 _VIRAMA: Final = 9
 # Written before the number that they belong to, as the sign of an Arabic year.
 _PREPENDED: Final = frozenset(
@@ -38,13 +44,13 @@ def boundary(text: str, place: int) -> int:
 
 def _holds_together(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
-    if before.isascii() and after.isascii():
+    if before < _FIRST_MARK and after < _FIRST_MARK:
         return before == "\r" and after == "\n"
     if _extends(after) or before == _ZWJ or before in _PREPENDED:
         return True
-    if ord(after) in _REGIONAL:
+    if after in _REGIONAL:
         return _regional_before(text, place) % 2 == 1
-    if _is_in(before, _LEADING) and _is_in(after, _AFTER_LEADING):
+    if before in _LEADING and (after in _LEADING or ord(after) in _SYLLABLES):
         return True
     # Indic conjuncts: a consonant after the sign that joins it to the one before.
     return after.isalpha() and _has_virama(text, place)
@@ -58,24 +64,12 @@ def _has_virama(text: str, place: int) -> bool:
     return False
 
 
-def _is_in(character: str, ranges: tuple[range, ...]) -> bool:
-    return any(ord(character) in each for each in ranges)
-
-
 def _extends(character: str) -> bool:
-    code = ord(character)
-    return (
-        unicodedata.category(character).startswith("M")
-        or character in _JOINERS
-        or character in _TRAILING
-        or code in _MODIFIERS
-        or code in _TAGS
-        or _is_in(character, _JAMO)
-    )
+    return unicodedata.category(character).startswith("M") or character in _TRAILING
 
 
 def _regional_before(text: str, place: int) -> int:
     start = place
-    while start > 0 and ord(text[start - 1]) in _REGIONAL:
+    while start > 0 and text[start - 1] in _REGIONAL:
         start -= 1
     return place - start
