@@ -15,8 +15,8 @@ class TheRestHandedOn(PlainHost):
     """The answer's own fields are handed on beside the outcome's, whatever a back end puts there."""
 
     def outcome(self, answer: Any, query: str, limit: int, context: RetrievalContext) -> Any:
-        made = super().outcome(answer, query, limit, context).to_dict()
-        return {**answer, **made} if type(read.argument(answer, "total")) is int else made
+        made = super().outcome(answer, query, limit, context)
+        return {**answer, **made.to_dict()} if type(read.argument(answer, "total")) is int else made
 
 
 @host_fault("KP-867", fragment="in outcome['total']")
