@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from knowledge_conformance.kinds import PROVIDER, kind_of
+from knowledge_conformance.known import utc_day
 from knowledge_conformance.known_file import UnwritableError, write_entries
 from knowledge_conformance.replay import Replay, TokenError, bounded_lines, outcome_line, read_token
 from knowledge_conformance.report import Report
@@ -76,7 +77,8 @@ def _written(reports: Sequence[Report], settings: Settings, folder: Path, replay
         )
     if replay is not None:
         raise FollowUpError("--write-known-failures: a --replay looks at one input alone; run the whole check")
+    checks = [check for report in reports for check in report.checks]
     try:
-        return [f"  known   {line}" for line in write_entries(folder, settings, [c for r in reports for c in r.checks])]
+        return [f"  known   {line}" for line in write_entries(folder, settings, checks, utc_day())]
     except UnwritableError as error:
         raise FollowUpError(f"--write-known-failures: {error}") from None

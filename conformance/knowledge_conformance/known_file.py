@@ -11,6 +11,7 @@ import re
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,11 +30,12 @@ class UnwritableError(Exception):
     """The file cannot be changed safely; the message says why, and what to put where."""
 
 
-def write_entries(folder: Path, settings: Settings, checks: Iterable[CheckReport]) -> list[str]:
+def write_entries(folder: Path, settings: Settings, checks: Iterable[CheckReport], today: date) -> list[str]:
     """Write what fails into the file whose settings hold in ``folder``, or into a new one; what was done, line by line.
 
     Entries of checks that failed get the failure's fingerprint and keep the rest; a new one has an empty reason, which
-    the next run refuses until somebody has written one. Those of checks that hold, or do not apply, are taken out.
+    the next run refuses until somebody has written one. Those of checks that hold, or do not apply, are taken out. The
+    last day of one is somebody's promise and stays; where it is before ``today``, a UTC day, that is said.
     Raises ``UnwritableError``.
     """
     before: Entries = {
@@ -42,19 +44,27 @@ def write_entries(folder: Path, settings: Settings, checks: Iterable[CheckReport
     }
     after = _after(before, checks)
     if after == before:
-        return ["nothing to write: the entries are what a run finds"]
+        return [*_said_of_days(after, today)] or ["nothing to write: the entries are what a run finds"]
     path = settings_file(folder) or folder / OWN_FILE
     _change(path, after)
     new = [check_id for check_id in after if check_id not in before]
     gone = [check_id for check_id in before if check_id not in after]
     changed = [check_id for check_id in after if check_id in before and after[check_id] != before[check_id]]
     return [*_said(new, f"new in {path.name}: write a reason beside each"), *_said(changed, "another fingerprint"),
-            *_said(gone, "taken out")]  # fmt: skip
+            *_said(gone, "taken out"), *_said_of_days(after, today)]  # fmt: skip
 
 
 def _said(ids: list[str], what: str) -> Iterator[str]:
     if ids:
         yield f"{', '.join(ids)}: {what}"
+
+
+def _said_of_days(entries: Entries, today: date) -> Iterator[str]:
+    for check_id, entry in entries.items():
+        day = entry.get("expires")
+        if day is not None and day < today:
+            stays = "which stays: the next run fails until you write another day or mend it"
+            yield f"{check_id}: expired on {day}, {stays}"
 
 
 def _after(before: Entries, checks: Iterable[CheckReport]) -> Entries:

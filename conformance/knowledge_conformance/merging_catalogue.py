@@ -5,6 +5,7 @@ from typing import Final
 
 from knowledge_conformance.check import Check, in_phases
 from knowledge_conformance.checks import (
+    merging_again,
     merging_asking,
     merging_calls,
     merging_ending,
@@ -20,6 +21,7 @@ CHECKS: Final[tuple[Check, ...]] = in_phases(
     *merging_reading.CHECKS,
     *merging_isolation.CHECKS,
     *merging_ending.CHECKS,
+    *merging_again.CHECKS,
     *merging_calls.CHECKS,
     *merging_asking.CHECKS,
     *merging_said.CHECKS,

@@ -26,6 +26,7 @@ from knowledge_conformance.selection import Selection
 from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, referring, source_of
 from knowledge_conformance.spreading import Spread, process_count, scheduler
 from knowledge_conformance.target import TargetError, check_name
+from knowledge_conformance.terminal import ending_lines
 from knowledge_conformance.ticking import Ticking
 
 _LETTERS: Final = {
@@ -58,6 +59,7 @@ class Door:
         self._nursery: Nursery | None = None
         self._unwritten: str | None = None
         self._notes: list[str] = []
+        self._endings: list[str] = []
         self._paths = wanted_paths(config)
         self._ticking = Ticking(config, self.runs)
         config.pluginmanager.register(self._ticking, "knowledge-conformance-ticking")
@@ -249,6 +251,8 @@ class Door:
         proven = all(proof.holds for proof in self._proofs.values())
         if exitstatus in ended and not (proven and all(report.good for report in reports)):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            # pytest's own last line says that all passed, and not why that is not enough.
+            self._endings = [] if exitstatus == pytest.ExitCode.TESTS_FAILED else list(ending_lines(self.reports()))
         if self._unwritten is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
@@ -274,8 +278,8 @@ class Door:
             show(terminalreporter, report, self.settings, verbose=self._config.get_verbosity() > 0)
         for line in self._notes:
             terminalreporter.line(line)
-        if self._unwritten is not None:
-            terminalreporter.line(self._unwritten, red=True)
+        for line in [*self._endings, *([] if self._unwritten is None else [self._unwritten])]:
+            terminalreporter.line(line, red=True)
 
     def _prove(self) -> None:
         if not self._config.getoption("prove"):

@@ -162,6 +162,15 @@ def proof_lines(proof: Proof) -> Iterator[str]:
         yield from _field("", f"pytest --provider={proof.target}+{trial.fault} provider::{trial.check}")
 
 
+def ending_lines(reports: Iterable[Report]) -> Iterator[str]:
+    """Why a run ends with exit code 1 although no test failed in it: of each target that is, or proves, not enough."""
+    for report in reports:
+        if not report.good:
+            yield from _field("exit 1", f"{report.target}: {report.sentence}")
+        if report.proof is not None and not report.proof.holds:
+            yield from _field("exit 1", f"{report.target}: the proof fails: {report.proof.sentence}")
+
+
 def report_lines(report: Report) -> Iterator[str]:
     """A whole report: one line per check, then the notes and the verdict."""
     yield from (check_line(check) for check in report.checks)

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 
 from knowledge_provider import limits, merging
+from knowledge_provider._closing import unclosed
 from knowledge_provider._origins import why
 from knowledge_provider.cancel import CancelSignal, read_seconds
 from knowledge_provider.composition import compose
@@ -21,7 +22,6 @@ from knowledge_provider.errors import (
     KnowledgeProviderInvalidError,
     KnowledgeUnavailableError,
 )
-from knowledge_provider.failing import error_kind
 from knowledge_provider.health import read_health
 from knowledge_provider.models import ProviderDescription, RetrievalContext, RetrievalRequest
 from knowledge_provider.normalize import normalize_response
@@ -225,11 +225,8 @@ def _log_failed(answers: Sequence[merging.Answer]) -> None:
 
 
 def _log_unclosed(child: _Child, ending: Ending) -> None:
-    # Clause 10.8: no more than who and how; what was raised may say anything.
-    if ending.timed_out:
-        _LOG.warning("close() of the knowledge source %s did not end in time", child.key)
-    elif ending.error is not None:
-        _LOG.warning("close() of the knowledge source %s raised %s", child.key, error_kind(ending.error))
+    if how := unclosed(ending):
+        _LOG.warning("close() of the knowledge source %s %s", child.key, how)
 
 
 def _children(children: Mapping[str, Any]) -> tuple[_Child, ...]:

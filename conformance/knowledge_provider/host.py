@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from knowledge_provider import asking, failing, limits, telemetry
+from knowledge_provider._closing import unclosed
 from knowledge_provider._contexts import read_context
 from knowledge_provider._once import Once
 from knowledge_provider.cancel import read_seconds
@@ -205,12 +206,8 @@ class KnowledgeHost:
     async def _close(self) -> None:
         if self._description is None:
             return
-        ending = await self._calls.close(self._timeout)
-        if ending.timed_out:
-            _LOG.warning("close() of the knowledge provider %s did not end in time", self._description.key)
-        elif ending.error is not None:
-            kind = failing.error_kind(ending.error)
-            _LOG.warning("close() of the knowledge provider %s raised %s", self._description.key, kind)
+        if how := unclosed(await self._calls.close(self._timeout)):
+            _LOG.warning("close() of the knowledge provider %s %s", self._description.key, how)
 
     async def __aenter__(self) -> Self:
         """The host itself."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from knowledge_provider import failing, limits
+from knowledge_provider._closing import unclosed
 from knowledge_provider._filtering import Filtered, filtered
 from knowledge_provider._labels import AccessScope, Denial
 from knowledge_provider.cancel import CancelSignal, read_seconds
@@ -125,9 +126,7 @@ class ScopedProvider:
     async def close(self) -> None:
         """Close the inner provider; a search after it is refused (clause 2.2). One that does not end is in the log."""
         self._closed = True
-        ending = await self._calls.close(self._timeout)
-        if ending.timed_out or ending.error is not None:
-            how = "did not end in time" if ending.error is None else f"raised {failing.error_kind(ending.error)}"
+        if how := unclosed(await self._calls.close(self._timeout)):
             _LOG.warning("close() of the knowledge provider %s %s", self._description.key, how)
 
     async def _answer(

@@ -1,7 +1,7 @@
 """``PlainAccess``: clause 11 in one small class, a method for each duty; knows the contract, not the reference's code.
 
-It shares nothing with ``ScopedProvider`` but the type of a scope, so that checks of access rules do not take the habits
-of one for the contract. A faulty rule is this one with a method replaced. ``factory`` is a target.
+It shares nothing with ``ScopedProvider`` but a scope's type and rule N5, so that checks of access rules do not take the
+habits of one for the contract. A faulty rule is this one with a method replaced. ``factory`` is a target.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from knowledge_fakes._plain_calls import ending
 from knowledge_provider import RetrievalContext, RetrievalRequest, RetrievalResult, errors, limits
 from knowledge_provider.access import AccessMode, AccessScope
+from knowledge_provider.text import short_text
 
 _SHARE: Final = 0.7
 _TRUE: Final = {True: True, "true": True, False: False, "false": False}
@@ -118,12 +119,19 @@ class PlainAccess:
         return {name: value for name, value in {**texts, **lists}.items() if value}
 
     def entry(self, labels: Any, name: str) -> Any:
-        """What stands under a label's name."""
+        """What stands under a label's name; two of one name say nothing that could be relied on."""
         if labels is None:
             return None
         if type(labels) is not dict:
             raise UnreadableError
-        return labels.get(name)
+        found = [value for key, value in labels.items() if value is not None and self.shown(key) == name]
+        if len(found) > 1:
+            raise UnreadableError
+        return found[0] if found else None
+
+    def shown(self, key: Any) -> Any:
+        """Clause 11.3: the name that a host shows an entry under, by rule N11."""
+        return short_text(key, limits.METADATA_KEY_MAX)
 
     def text(self, value: Any) -> str:
         """Clause 11.2: an empty label is no label."""

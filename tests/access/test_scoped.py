@@ -306,11 +306,15 @@ def test_it_is_described_asked_for_health_and_closed_as_the_inner_one() -> None:
 
 
 def test_a_provider_that_cannot_be_closed_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """By what it raised, without its text (10.8)."""
-    asyncio.run(ScopedProvider(ScriptedProvider(closing=ValueError("key 4711"))).close())
-    assert [record.getMessage() for record in caplog.records] == [
-        "close() of the knowledge provider scripted raised ValueError"
-    ]
+    """By what it raised, and where, without its text (10.8)."""
+
+    def closing() -> None:
+        raise ValueError("key 4711")
+
+    asyncio.run(ScopedProvider(ScriptedProvider(closing=closing)).close())
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert said.startswith("close() of the knowledge provider scripted raised ValueError at test_scoped.py:")
+    assert said.endswith(" in closing")
 
 
 def test_it_composes() -> None:

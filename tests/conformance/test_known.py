@@ -370,9 +370,9 @@ def test_nothing_else_in_the_file_is_changed(tmp_path: Path) -> None:
     """Comments, order, and a text that only looks like a table."""
     path = tmp_path / "pyproject.toml"
     path.write_text('[project]  # mine\nname = "x"\n\n[tool.other]\nknown-failures = 1 # not ours\n', newline="")
-    assert write_entries(tmp_path, Settings(), checks(KP_304=CheckOutcome.FAILED, KP_506=CheckOutcome.PASSED)) == [
-        "KP-304: new in pyproject.toml: write a reason beside each"
-    ]
+    assert write_entries(
+        tmp_path, Settings(), checks(KP_304=CheckOutcome.FAILED, KP_506=CheckOutcome.PASSED), TODAY
+    ) == ["KP-304: new in pyproject.toml: write a reason beside each"]
     text = path.read_text()
     assert text.startswith('[project]  # mine\nname = "x"\n\n[tool.other]\nknown-failures = 1 # not ours\n')
     assert text.endswith(
@@ -394,7 +394,10 @@ def test_entries_keep_what_people_wrote(tmp_path: Path) -> None:
     )
     held = Settings.model_validate(tomllib.loads(path.read_text()))
     given = {"KP_304": CheckOutcome.KNOWN, "KP_506": CheckOutcome.FAILED, "KP_507": CheckOutcome.STALE}
-    assert write_entries(tmp_path, held, checks(**given)) == ["KP-506: another fingerprint", "KP-507: taken out"]
+    assert write_entries(tmp_path, held, checks(**given), datetime.date(2027, 1, 1)) == [
+        "KP-506: another fingerprint",
+        "KP-507: taken out",
+    ]
     assert path.read_text() == (
         "[known-failures] # agreed on Monday\n"
         "# ids\n"
@@ -404,8 +407,34 @@ def test_entries_keep_what_people_wrote(tmp_path: Path) -> None:
         "\n[owners]\n# none\n"
     )
     again = Settings.model_validate(tomllib.loads(path.read_text()))
-    said = write_entries(tmp_path, again, checks(KP_304=CheckOutcome.KNOWN, KP_506=CheckOutcome.KNOWN))
+    same = checks(KP_304=CheckOutcome.KNOWN, KP_506=CheckOutcome.KNOWN)
+    said = write_entries(tmp_path, again, same, datetime.date(2027, 1, 1))
     assert said == ["nothing to write: the entries are what a run finds"]
+
+
+@pytest.mark.parametrize("mark", [MARK, "000000000000"])
+def test_a_day_that_has_passed_stays_and_is_said(tmp_path: Path, mark: str) -> None:
+    """It is somebody's promise, which no option makes longer; the next run fails by it, so it is no surprise."""
+    path = tmp_path / "knowledge-conformance.toml"
+    path.write_text(
+        f'[known-failures]\n"KP-304" = {{ reason = "r", expires = 2027-02-28, fingerprint = "{mark}" }}\n'
+        '"KP-506" = { reason = "not run", expires = 2027-03-01 }\n'
+        '"KP-507" = { reason = "holds", expires = 2027-01-01 }\n'
+    )
+    held = Settings.model_validate(tomllib.loads(path.read_text()))
+    said = write_entries(tmp_path, held, checks(KP_304=CheckOutcome.FAILED, KP_507=CheckOutcome.STALE), TODAY)
+    assert said == [
+        *(["KP-304: another fingerprint"] if mark != MARK else []),
+        "KP-507: taken out",
+        "KP-304: expired on 2027-02-28, which stays: the next run fails until you write another day or mend it",
+    ]
+    written = Settings.model_validate(tomllib.loads(path.read_text())).known_failures
+    assert {check_id: str(entry.expires) for check_id, entry in written.items()} == {
+        "KP-304": "2027-02-28",
+        "KP-506": "2027-03-01",
+    }
+    again = write_entries(tmp_path, Settings(known_failures=written), checks(KP_304=CheckOutcome.FAILED), TODAY)
+    assert again == said[-1:]
 
 
 UNSAFE = {
@@ -424,7 +453,7 @@ def test_a_file_that_cannot_be_changed_safely_is_left_alone(text: str, tmp_path:
     path.write_text(text, newline="")
     before = path.read_bytes()
     with pytest.raises(UnwritableError) as caught:
-        write_entries(tmp_path, Settings(), checks(KP_304=CheckOutcome.FAILED))
+        write_entries(tmp_path, Settings(), checks(KP_304=CheckOutcome.FAILED), TODAY)
     assert '"KP-304" = { reason = "", fingerprint = ' in str(caught.value)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == [path.name]  # noqa: PTH208 - names are what is compared
@@ -436,7 +465,7 @@ def test_line_ends_and_permissions_stay(tmp_path: Path) -> None:
     real.write_bytes(b"timeout = 2.0\r\n")
     real.chmod(0o640)
     (tmp_path / "knowledge-conformance.toml").symlink_to(real)
-    write_entries(tmp_path, Settings(), checks(KP_304=CheckOutcome.FAILED))
+    write_entries(tmp_path, Settings(), checks(KP_304=CheckOutcome.FAILED), TODAY)
     assert real.read_bytes().count(b"\r\n") == real.read_bytes().count(b"\n") == 4
     assert real.stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "knowledge-conformance.toml").is_symlink()
@@ -452,7 +481,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UnwritableError, match=r"cannot write knowledge-conformance\.toml: No space left"):
-        write_entries(tmp_path, Settings(), checks(KP_304=CheckOutcome.FAILED))
+        write_entries(tmp_path, Settings(), checks(KP_304=CheckOutcome.FAILED), TODAY)
     assert path.read_text() == "timeout = 2.0\n"
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 

@@ -194,6 +194,12 @@ def test_a_provider_that_hides_a_fault_from_its_check_fails_the_run(tmp_path: Pa
     assert done.returncode == 1
     assert lines(done.stdout, starting="missed")[0].startswith("missed  key_is_a_title: KP-104 passed with it")
     assert "pytest --provider=masked:provider+key_is_a_title provider::KP-104" in done.stdout
+    # Before pytest's own, which says that all passed.
+    *_, reason, last = filter(None, done.stdout.splitlines())
+    count = len(named("KP-104"))
+    said = f"{count} faults injected, {count - 1} caught, 1 missed"
+    assert reason == f"  exit 1  masked:provider: the proof fails: {said}"
+    assert "1 passed" in last
 
 
 @pytest.mark.parametrize(

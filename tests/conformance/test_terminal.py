@@ -4,12 +4,14 @@ import pytest
 
 from knowledge_conformance.catalogue import BY_ID, CHECKS, NOT_TESTED
 from knowledge_conformance.check import Check
+from knowledge_conformance.proof import Ending, Proof, Trial
 from knowledge_conformance.report import Report, make_report
 from knowledge_conformance.results import FAILING, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.terminal import (
     WIDTH,
     check_line,
+    ending_lines,
     explanation_lines,
     failure_lines,
     failures,
@@ -52,6 +54,36 @@ def test_a_failure_says_everything_that_an_author_needs() -> None:
         "  more    knowledge-kit explain KP-304",
         "  again   pytest --provider=acme.search:provider provider::KP-304",
     ]
+
+
+MISSED = Trial(fault="key_is_a_title", check="KP-104", ending=Ending.MISSED)
+CAUGHT = MISSED.model_copy(update={"ending": Ending.CAUGHT})
+
+
+@pytest.mark.parametrize(
+    ("outcome", "trials", "said"),
+    [
+        (CheckOutcome.PASSED, [CAUGHT], []),
+        (CheckOutcome.PASSED, None, []),
+        (CheckOutcome.PASSED, [CAUGHT, MISSED], ["the proof fails: 2 faults injected, 1 caught, 1 missed"]),
+        (CheckOutcome.PASSED, [], ["the proof fails: 0 faults injected, 0 caught"]),
+        (CheckOutcome.INCONCLUSIVE, None, ["inconclusive"]),
+        (
+            CheckOutcome.INCONCLUSIVE,
+            [MISSED],
+            ["inconclusive", "the proof fails: 1 faults injected, 0 caught, 1 missed"],
+        ),
+    ],
+)
+def test_why_a_run_without_a_failure_ends_with_1_is_said(
+    outcome: CheckOutcome, trials: list[Trial] | None, said: list[str]
+) -> None:
+    """And nothing where it ends with 0."""
+    proof = None if trials is None else Proof(target="acme:provider", trials=tuple(trials))
+    lines = list(ending_lines([report(KP_304=outcome).model_copy(update={"proof": proof})]))
+    assert [line.startswith(f"  exit 1  acme:provider: {part}") for line, part in zip(lines, said, strict=True)] == [
+        True
+    ] * len(said)
 
 
 def test_what_is_not_known_is_left_out() -> None:

@@ -56,6 +56,17 @@ def test_each_reader_sees_their_own(run: Mapping[str, Any], seen: list[str]) -> 
     assert ask(ScriptedProvider([ROWS]), run) == seen
 
 
+def test_a_label_counts_by_the_name_that_it_is_shown_under() -> None:
+    """Behind a byte order mark, too; and of two of one name nobody knows which was meant."""
+    rows = [
+        row("bobs", **{"\ufeffuser_id": "bob"}),
+        row("alices", visibility="public", **{"\ufeffuser_id": "alice"}),
+        row("either", user_id="alice", **{"user_id ": "bob"}),
+        row("null", user_id="bob", **{"user_id ": None}),
+    ]
+    assert ask(ScriptedProvider([rows]), {"user_id": "bob"}) == ["bobs", "null"]
+
+
 @pytest.mark.parametrize(
     ("mode", "seen"),
     [

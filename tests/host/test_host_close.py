@@ -256,6 +256,18 @@ def test_a_close_that_raises_hides_nothing(kind: type[Any], name: str, caplog: p
     assert SECRET not in caplog.text
 
 
+def test_the_log_says_where_a_close_raised(caplog: pytest.LogCaptureFixture) -> None:
+    """By file, line and function: that is where to mend it."""
+
+    def closing() -> None:
+        raise OSError(SECRET)
+
+    run(KnowledgeHost(ScriptedProvider(closing=closing)).close())
+    (said,) = caplog.messages
+    assert said.startswith("close() of the knowledge provider scripted raised OSError at test_host_close.py:")
+    assert said.endswith(" in closing")
+
+
 def test_a_provider_without_close_is_closed() -> None:
     """Clause 1.1: it is optional."""
     provider = ScriptedProvider()

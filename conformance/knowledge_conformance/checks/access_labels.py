@@ -1,6 +1,6 @@
-"""Clauses 11.1 to 11.3: which labels show a result to whom. Knows the tables, nothing of runs or of asking."""
+"""Clauses 11.1 and 11.2: which labels show a result to whom. Knows the tables, nothing of runs or of asking."""
 
-from typing import Any, Final
+from typing import Final
 
 from knowledge_conformance.access_subject import AccessSubject
 from knowledge_conformance.check import Check, Level, check
@@ -13,7 +13,6 @@ from knowledge_conformance.checks.access_rows import (
     REQUEST,
     TENANT,
     USER,
-    Case,
     answer_of,
     knowing,
     look_at_cases,
@@ -22,7 +21,6 @@ from knowledge_conformance.checks.access_rows import (
     seen,
 )
 from knowledge_conformance.render import show
-from knowledge_provider import limits
 from knowledge_provider.access import AccessMode, AccessScope
 
 _MODES: Final = (
@@ -299,36 +297,6 @@ async def what_cannot_be_read_authorises_nobody(subject: AccessSubject) -> None:
             subject.observe()
 
 
-# Clause 11.3
-@check("KP-1108", clause="11.3", level=Level.MUST, needs=("KP-1101",))
-async def labels_behind_many_entries_are_read(subject: AccessSubject) -> None:
-    """A label counts however many entries of metadata stand before it.
-
-    A host keeps sixteen entries. Who reads labels after that has lost the seventeenth, and shows what it protects.
-    """
-    many: dict[str, Any] = {f"entry {place}": place for place in range(4 * limits.METADATA_ENTRIES_MAX)}
-    cases = (
-        Case({**many, "tenant_id": "other"}, frozenset()),
-        Case({**many, "user_id": "bob"}, frozenset()),
-        Case({**many, "allowed_roles": "reader", "visibility": "public"}, frozenset()),
-        Case({**many, "tenant_id": "acme"}, frozenset({PERMISSIVE, TENANT, DENY})),
-    )
-    for mode in AccessMode:
-        scope = AccessScope(mode, tenant_id=ALICE.tenant_id, user_id=ALICE.user_id, roles=ALICE.roles)
-        rows = [row(f"row-{place}", case.labels) for place, case in enumerate(cases)]
-        exchange = await answer_of(subject, rows, scope)
-        for place, case in enumerate(cases):
-            label = [*case.labels][-1] if isinstance(case.labels, dict) else ""
-            require(
-                exchange,
-                f"row-{place}",
-                mode in case.modes,
-                f"{label} behind {len(many)} other entries, in {mode}",
-                "read the labels of the provider's own answer, before anything is normalised or cut",
-            )
-            subject.observe()
-
-
 CHECKS: Final[tuple[Check, ...]] = (
     a_reader_sees_what_is_theirs,
     each_mode_shows_what_it_should,
@@ -338,6 +306,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     an_empty_label_is_no_label,
     lists_hold_whole_names,
     what_cannot_be_read_authorises_nobody,
-    labels_behind_many_entries_are_read,
 )
 """Those of labels; what is needed of them runs first."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Phase, Violation, calls_where, check
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.interleaving import interleaved
+from knowledge_conformance.lookalikes import LOOKALIKES_MAX, lookalikes
 from knowledge_conformance.ownership import (
     OWNERS_MAX,
     Owner,
@@ -114,14 +115,15 @@ def _around(owners: Sequence[Owner]) -> list[tuple[Owner, Owner]]:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-401",),
-    calls=calls_where("owners", 4 * OWNERS_MAX),
+    calls=calls_where("owners", 4 * OWNERS_MAX + LOOKALIKES_MAX + 2),
     surveyed=True,
 )
 async def no_cache_crosses_owners(subject: Subject) -> None:
     """What one owner was answered is not handed to another who asks the same afterwards.
 
     A cache, a session or a turn that is kept without its owner gives the first one's documents to the second. Asked
-    with the same session and turn, with others, and then by the first one again.
+    with the same session and turn, with others, and then by the first one again. Another is whoever has another id: who
+    has it in another case or normal form, or with white space or an invisible character more, too.
     """
     owners = owners_of(subject.settings)
     for holder, other in _around(owners):
@@ -134,6 +136,31 @@ async def no_cache_crosses_owners(subject: Subject) -> None:
         if holder.sees and not holder.sees & {*ids_of(again)}:
             _refuse_cached(again, "the answer to another owner, without what this one got before")
         subject.observe()
+    await _refuse_lookalikes(subject, owners)
+
+
+async def _refuse_lookalikes(subject: Subject, owners: Sequence[Owner]) -> None:
+    """Ask as those whose ids look like an owner's, once it has been answered."""
+    _, victim = pair_of(owners)
+    own = await own_answer(subject, victim)
+    others = [owner for owner in owners if owner is not victim]
+    alone = victim.sees.intersection(*(other.foreign for other in others))
+    secret = secret_of(victim._replace(foreign=alone), [own])
+    for how, name in lookalikes(victim.name).items():
+        if name in subject.settings.owners:
+            continue
+        # Who refuses an owner that it does not know hands nothing over.
+        exchange = await subject.attempt(_asking(victim.query), subject.context(owner_id=name))
+        found = None if exchange.error is not None else reached(exchange, secret)
+        if found is not None:
+            raise crossed(
+                exchange,
+                found,
+                wanted=f"nothing of the owner {show(victim.name)} for who has that id with {how}",
+                hint="compare owner ids as they come: do not strip, fold or normalise them, in the key of a cache "
+                "neither, and take a binary collation where a database compares",
+            )
+    await require_served(subject, victim, victim)
 
 
 def _refuse_cached(exchange: Exchange, found: str | None) -> None:

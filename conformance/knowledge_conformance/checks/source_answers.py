@@ -95,10 +95,20 @@ async def source_uris_are_the_sources_own(subject: SourceSubject) -> None:
                 raise Violation(
                     wanted="no source_uri, or one such as wiki:page/7",
                     saw=why,
-                    hint="write the source's name, a colon and what the source needs to find the place again",
+                    hint=_advice(exchange.refs[0].provider if exchange.refs else ""),
                     where=place(exchange, f"results[{at}].source_uri"),
                 )
             subject.observe()
+
+
+def _advice(name: str) -> str:
+    place = "what the source needs to find the place again"
+    if _unfit_uri(f"{name}:page/7") is None:
+        return f"write the source's name, a colon and {place}"
+    # A source may be called "s3" or "team-data", and what begins so is a link to whoever reads it.
+    own = (f"{name}-place", f"place-{name}-place")
+    fit = next((scheme for scheme in own if _unfit_uri(f"{scheme}:page/7") is None), "place")
+    return f"write {fit}, a colon and {place}; what begins with {name}: is no scheme of its own"
 
 
 def _unfit_uri(value: object) -> str | None:

@@ -15,6 +15,8 @@ from knowledge_provider.text import is_a
 UNKNOWN: Final = "conformance-kit-no-such-source"
 _TEXTS: Final = HARD_TEXTS[::5]
 _OWNER_CODE: Final = "knowledge_owner_required"
+_OWNER_HINT: Final = "raise KnowledgeOwnerRequiredError where is_blank(context.owner_id), both of knowledge_provider"
+_LISTED: Final = "take these four by position: list_documents(self, refs, context, limit, offset)"
 # The second has a character that nobody sees and `strip` keeps.
 _BLANK: Final = ("", " \u200b")
 
@@ -188,15 +190,17 @@ async def no_owner_is_shown_a_list(subject: SourceSubject) -> None:
         ending = await subject.list(subject.references(), 1, 0, subject.context(owner_id=owner))
         if ending.error is None or error_code(ending.error) != _OWNER_CODE:
             came = "a list" if ending.error is None else f"raised {show_error(ending.error)}"
-            raise _ownerless(owner, came, None)
+            # A call that does not fit never comes to who asks.
+            fits = ending.error is None or not is_a(ending.error, TypeError)
+            raise _ownerless(owner, came, None, _OWNER_HINT if fits else f"{_LISTED}, and {_OWNER_HINT}")
         subject.observe()
 
 
-def _ownerless(owner: str, saw: str, where: str | None) -> Violation:
+def _ownerless(owner: str, saw: str, where: str | None, hint: str = _OWNER_HINT) -> Violation:
     return Violation(
         wanted=f"an exception with the code {_OWNER_CODE} for the owner {show(owner)}",
         saw=saw,
-        hint="raise KnowledgeOwnerRequiredError where is_blank(context.owner_id), both of knowledge_provider",
+        hint=hint,
         where=where,
     )
 

@@ -7,9 +7,10 @@ between. History is untouched: what a message shows is a record of its own.
 import json
 import threading
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 from knowledge_provider import limits
 from knowledge_provider.errors import KnowledgeReferenceInvalidError, KnowledgeReferenceUnknownError, read_or_none
@@ -46,7 +47,11 @@ Change = Callable[[Rows], Rows]
 
 
 class BindingStorage(Protocol):
-    """Where rows are kept, for each task in their order; both may raise ``KnowledgeUnavailableError``."""
+    """Where rows are kept, for each task in their order; both may raise ``KnowledgeUnavailableError``.
+
+    One that may wait for others has a method ``within(seconds)``, too: the same for one call that has so many seconds
+    left, in which it ends. Of a change that raises nothing is stored, and nothing will be later.
+    """
 
     def read(self, task_id: str) -> Rows:
         """The rows of a task; none for one that has none."""
@@ -111,6 +116,15 @@ class TaskBindings:
                 f"{class_name(storage)}: pass SQLiteStorage('bindings.db') for a file, or MemoryStorage()"
             )
         self._storage = storage
+
+    def within(self, seconds: float) -> Self:
+        """The same for one call that has so many seconds left; the same itself, where its storage has no ``within``."""
+        bound: Any = read_or_none(lambda: getattr(self._storage, "within", None))
+        if not callable(bound):
+            return self
+        bindings = copy(self)
+        bindings._storage = bound(seconds)  # noqa: SLF001 - of its own class
+        return bindings
 
     def add(self, task_id: str, *refs: object) -> BoundReferences:
         """Bind references, all of them or none; one that is bound already keeps its place and gets the new names.

@@ -21,10 +21,8 @@ SCHEMA_VERSION: Final = 1
 
 # "KPKB": a file of another application is left alone, also where its version is the same number.
 _APPLICATION: Final = 0x4B504B42
-# Seconds between two tries to begin, at most: about half of what a change takes.
+# Seconds between two tries, at most: about half of what a change takes.
 _TURN: Final = 0.004
-# Milliseconds that SQLite can hold.
-_BUSY_MAX: Final = 2**31 - 1
 _TABLES: Final = """
 CREATE TABLE bindings (
     task_id TEXT NOT NULL,
@@ -42,14 +40,14 @@ class SQLiteStorage:
 
     Args:
         path: The file, on a file system that locks.
-        timeout: Seconds to wait for the others' changes.
+        timeout: Seconds to wait for the others' changes, from the call to its end.
 
     What cannot be read or written raises ``KnowledgeUnavailableError``, which is retryable while another one holds the
-    file. Raises ``TypeError`` or ``ValueError`` when ``timeout`` is no number above 0, and ``ValueError`` for
-    ``:memory:``.
+    file; of a change that raises, nothing is stored, and nothing will be. Raises ``TypeError`` or ``ValueError`` when
+    ``timeout`` is no number above 0, and ``ValueError`` for ``:memory:``.
     """
 
-    def __init__(self, path: str | Path, *, timeout: float = 10.0) -> None:
+    def __init__(self, path: str | Path, *, timeout: float = 5.0) -> None:
         if str(path) == ":memory:":
             raise ValueError(
                 "path must be that of a file, and ':memory:' came: each change opens the database anew, so everything "
@@ -57,6 +55,10 @@ class SQLiteStorage:
             )
         self._path = Path(path)
         self._timeout = read_seconds(timeout)
+
+    def within(self, seconds: float) -> "SQLiteStorage":
+        """The same file for one call that has so many seconds left, or fewer where ``timeout`` is less."""
+        return SQLiteStorage(self._path, timeout=min(self._timeout, max(seconds, _TURN)))
 
     def read(self, task_id: str) -> Rows:
         """The rows of a task; without a file there are none, and none is made."""
@@ -67,7 +69,8 @@ class SQLiteStorage:
         except OSError as error:
             # Also a folder that cannot be searched, and a name that no file can have.
             raise _unavailable(error) from error
-        with self._transaction("BEGIN") as connection:
+        # Without reading, a transaction that only reads has nothing to wait for, and would wait later.
+        with self._transaction("BEGIN", "SELECT count(*) FROM sqlite_master") as connection:
             return _rows(connection, task_id) if _is_made(connection) else ()
 
     def change(self, task_id: str, change: Change) -> Rows:
@@ -80,26 +83,28 @@ class SQLiteStorage:
         return rows
 
     @contextmanager
-    def _transaction(self, begin: str) -> Generator[sqlite3.Connection]:
+    def _transaction(self, *begin: str) -> Generator[sqlite3.Connection]:
+        ends = time.monotonic() + self._timeout
         # A connection for each, since one may pass neither between threads nor over a fork.
         try:
             with closing(sqlite3.connect(self._path, timeout=0.0, isolation_level=None)) as connection:
-                _begin(connection, begin, time.monotonic() + self._timeout)
                 connection.text_factory = _text
-                connection.execute(f"PRAGMA busy_timeout = {min(int(self._timeout * 1000), _BUSY_MAX)}")
                 with connection:
+                    # The first one reads the file, so it has to wait as well.
+                    for statement in ("PRAGMA synchronous = FULL", *begin):
+                        _when_free(connection, statement, ends)
                     yield connection
+                    # It waits for those who read, and what does not come to an end is taken back.
+                    _when_free(connection, "COMMIT", ends)
         except sqlite3.Error as error:
             raise _unavailable(error) from error
 
 
-def _begin(connection: sqlite3.Connection, begin: str, ends: float) -> None:
-    """Begin as soon as the others let it; SQLite's own waiting grows to 100 ms, so that who is late stays last."""
+def _when_free(connection: sqlite3.Connection, statement: str, ends: float) -> None:
+    """Do it as soon as the others let it; SQLite's own waiting grows to 100 ms, so that who is late stays last."""
     while True:
         try:
-            # It reads the file, so it has to wait as well.
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(begin)
+            connection.execute(statement).fetchall()
         except sqlite3.OperationalError as error:
             if not _is_busy(error) or time.monotonic() >= ends:
                 raise

@@ -267,3 +267,28 @@ class LabelsAfterTheBound(PlainAccess):
     def labels(self, row: Row) -> Any:
         held = super().labels(row)
         return dict(islice(held.items(), 16)) if type(held) is dict else held
+
+
+@fault("KP-1123", fragment="'\\ufeffuser_id': 'bob'")
+class KeysAsTheyCame(PlainAccess):
+    """Labels are looked up by their exact names, and the one behind a spreadsheet's byte order mark is none."""
+
+    def shown(self, key: Any) -> Any:
+        return key
+
+
+@fault("KP-1123", fragment="'\\u202euser_id': 'bob'")
+class KeysStripped(PlainAccess):
+    """White space and a mark around a name are taken off, and what turns the reading direction is not thought of."""
+
+    def shown(self, key: Any) -> Any:
+        return key.strip().strip("\ufeff").strip() if type(key) is str else key
+
+
+@fault("KP-1123", fragment="'user_id': 'bob', 'user_id ': 'alice'")
+class TheLastOfTwoCounts(PlainAccess):
+    """Entries are put under the names that a host shows, and of two labels with one name the later one counts."""
+
+    def labels(self, row: Row) -> Any:
+        held = super().labels(row)
+        return {self.shown(key): value for key, value in held.items()} if type(held) is dict else held

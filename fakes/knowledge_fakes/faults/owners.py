@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any, Final
+from unicodedata import normalize
 from urllib.parse import quote
 
 from knowledge_fakes.faults._changing import Asked, Changed, ask, asking, described, put_rows, put_source, rows_of
@@ -14,6 +15,9 @@ from knowledge_provider import KnowledgeFiltersUnsupportedError, RetrievalContex
 
 _NOBODY: Final = "somebody"
 _READERS: Final = ("mara", "tomas")
+# Cyrillic letters, and the Latin ones that they are drawn as.
+_LATIN: Final = str.maketrans("асеіорху", "aceiopxy")
+_INVISIBLE: Final = re.compile("[\u200b-\u200f\u2060\ufeff]")
 
 
 def _as_owner(context: RetrievalContext, owner: str) -> RetrievalContext:
@@ -150,6 +154,43 @@ def _caching(sound: Any, key: Callable[[RetrievalRequest, RetrievalContext], str
         return put_rows(held[name], rows_of(held[name]))
 
     return Changed(sound, retrieve=retrieve)
+
+
+def _read_as(sound: Any, read: Callable[[str], str]) -> Changed:
+    """The provider that reads the id of each owner in a way of its own."""
+    return asking(sound, lambda request, context: (request, _as_owner(context, read(context.owner_id))))
+
+
+@fault("KP-404", fragment="a space at the end", settings=OWNERS)
+def owner_stripped(sound: Any) -> Any:
+    """White space around the id of an owner is taken off, and two accounts of the directory are one."""
+    return _read_as(sound, str.strip)
+
+
+@fault("KP-404", fragment="the other case", settings=OWNERS)
+def owner_in_any_case(sound: Any) -> Any:
+    """The database compares ids without their case, as it does by default, and Mara reads what mara wrote."""
+    return _read_as(sound, str.casefold)
+
+
+@fault("KP-404", fragment="a full-width character", settings=OWNERS)
+def owner_normalised(sound: Any) -> Any:
+    """Ids are brought into a compatibility form, since one client sends them in another."""
+    return _read_as(sound, lambda owner: normalize("NFKC", owner))
+
+
+@fault("KP-404", fragment="letters of another alphabet", settings=OWNERS)
+def owner_in_ascii(sound: Any) -> Any:
+    """Ids are written in ASCII for the back end, by a table of letters that look alike."""
+    return _read_as(sound, lambda owner: owner.translate(_LATIN))
+
+
+@fault("KP-404", fragment="an invisible character", settings=OWNERS)
+def cache_by_the_visible_owner(sound: Any) -> Any:
+    """Answers are cached by what can be seen of the owner's id, and an invisible character opens another's."""
+    return _caching(
+        sound, lambda request, context: f"{_INVISIBLE.sub('', context.owner_id)} {request.model_dump_json()}"
+    )
 
 
 @fault("KP-405", fragment="notes-", settings=OWNERS)

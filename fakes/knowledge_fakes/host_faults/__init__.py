@@ -10,6 +10,7 @@ from typing import Final
 
 from knowledge_fakes.host_faults import (
     _asking,
+    _beside,
     _citing,
     _composing,
     _ending,
@@ -35,6 +36,7 @@ _MODULES: Final = (
     _waiting,
     _threading,
     _reading,
+    _beside,
     _linking,
     _citing,
     _failing,

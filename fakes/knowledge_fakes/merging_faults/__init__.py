@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from knowledge_fakes.making import MakerFault
-from knowledge_fakes.merging_faults import _calls, _ending, _records  # noqa: F401 - each declares its faults
+from knowledge_fakes.merging_faults import _again, _calls, _ending, _records  # noqa: F401 - each declares its faults
 from knowledge_fakes.merging_faults._declared import DECLARED
 
 __all__ = ["MERGING_FAULTS"]

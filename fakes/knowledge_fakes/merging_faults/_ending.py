@@ -76,7 +76,7 @@ class FailureRemembered(PlainMerging):
         return found
 
 
-@fault("KP-1060", "KP-1061", "KP-1088", fragment="one entry")
+@fault("KP-1060", "KP-1061", "KP-1088", "KP-1089", fragment="one entry")
 class OnlyHitsReported(PlainMerging):
     """The summary has those sources alone that found something."""
 

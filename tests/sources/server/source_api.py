@@ -38,9 +38,16 @@ def app_over(
     registry: SourceRegistry | None = None,
     authorize: Authorize = by_header,
     timeout: float = 5.0,
+    storage_timeout: float = 60.0,
 ) -> Starlette:
     kept = bindings if isinstance(bindings, TaskBindings) else TaskBindings(bindings or MemoryStorage())
-    return external_sources_app(kept, registry=registry or mixed_registry(), authorize=authorize, timeout=timeout)
+    return external_sources_app(
+        kept,
+        registry=registry or mixed_registry(),
+        authorize=authorize,
+        timeout=timeout,
+        storage_timeout=storage_timeout,
+    )
 
 
 def ask(app: ASGIApp, method: str, path: str, **options: Any) -> httpx.Response:

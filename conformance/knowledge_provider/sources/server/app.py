@@ -6,6 +6,7 @@ This file awaits. It knows requests and the order in which things are asked; who
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from starlette.applications import Starlette
@@ -17,8 +18,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from knowledge_provider._origins import origin
-from knowledge_provider.adapting import DaemonThreads
-from knowledge_provider.cancel import CancelSignal, read_seconds
+from knowledge_provider.cancel import read_seconds
 from knowledge_provider.errors import (
     KnowledgeReferenceInvalidError,
     KnowledgeReferenceUnknownError,
@@ -32,6 +32,7 @@ from knowledge_provider.sources.listing import list_documents
 from knowledge_provider.sources.registry import References, SourceRegistry, read_registry
 from knowledge_provider.sources.server import _answering, _reading, _refusals, openapi
 from knowledge_provider.sources.server._refusals import RefusedError
+from knowledge_provider.sources.server._storing import STORING_SECONDS, stored
 from knowledge_provider.sources.validating import validate_references
 from knowledge_provider.text import class_name, is_a, is_blank
 
@@ -41,7 +42,8 @@ Authorize = Callable[[Request, str], str | Awaitable[str | None] | None]
 """Called with the request and the task's id; gives the id of the user who may do this, or None where none is known."""
 
 _Read = TypeVar("_Read")
-_STORING: Final = DaemonThreads()
+_Call = Callable[[TaskBindings], BoundReferences]
+_Stored = Callable[[_Call], Awaitable[BoundReferences]]
 _Handler = Callable[[Request], Awaitable[Response]]
 # What one user may see is kept by nobody, and read as nothing else than it is.
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -53,6 +55,7 @@ def external_sources_app(
     registry: SourceRegistry,
     authorize: Authorize,
     timeout: float = SOURCE_SECONDS,
+    storage_timeout: float = STORING_SECONDS,
 ) -> Starlette:
     """The API as an app, to serve or to mount at ``/`` after the routes of another app.
 
@@ -69,11 +72,13 @@ def external_sources_app(
             where the user is not known (clause 10.9). Of what it raises, the status is answered, and the headers
             ``WWW-Authenticate`` and ``Retry-After``.
         timeout: Seconds for each source in one request.
+        storage_timeout: Seconds for ``bindings`` in one request, waiting for a thread and for others' changes included;
+            then the answer is 503, and nothing was changed. A storage that has no ``within`` ends its calls itself.
 
     Raises:
         TypeError: ``authorize`` is no function, ``bindings`` no ``TaskBindings``, ``registry`` no ``SourceRegistry`` or
-            ``timeout`` no number.
-        ValueError: ``timeout`` is not above 0.
+            a timeout no number.
+        ValueError: A timeout is not above 0.
     """
     if not is_a(bindings, TaskBindings):
         raise TypeError(
@@ -85,7 +90,8 @@ def external_sources_app(
             f"Wanted a function as authorize, and {class_name(authorize)} came: without one, everybody could read and "
             "change the sources of every task. Pass one that takes the request and the task's id, and gives the user's."
         )
-    api = _Api(bindings, read_registry(registry), authorize, read_seconds(timeout))
+    storing = read_seconds(storage_timeout)
+    api = _Api(partial(_stored, bindings, storing), read_registry(registry), authorize, read_seconds(timeout))
     app = Starlette(
         routes=[
             Route(openapi.BOUND, _Resource({"GET": api.bound, "POST": api.add})),
@@ -104,15 +110,15 @@ def external_sources_app(
 class _Api:
     """What each method does: who asks, what is asked, and then the answer, in this order."""
 
-    def __init__(self, bindings: TaskBindings, registry: SourceRegistry, authorize: Authorize, seconds: float) -> None:
-        self._bindings = bindings
+    def __init__(self, stored: _Stored, registry: SourceRegistry, authorize: Authorize, seconds: float) -> None:
+        self._stored = stored
         self._registry = registry
         self._authorize = authorize
         self._seconds = seconds
 
     async def bound(self, request: Request) -> Response:
         who = await self._admit(request)
-        return self._answer(await _stored(self._bindings.list, who))
+        return self._answer(await self._stored(lambda bindings: bindings.list(who.session_id)))
 
     async def add(self, request: Request) -> Response:
         who = await self._admit(request)
@@ -121,17 +127,17 @@ class _Api:
         verdicts = await validate_references(refs, context=who, registry=self._registry, timeout=self._seconds)
         if refused := _refusals.of_verdicts(verdicts):
             raise refused
-        return self._answer(await _stored(self._bindings.add, who, *refs))
+        return self._answer(await self._stored(lambda bindings: bindings.add(who.session_id, *refs)))
 
     async def remove(self, request: Request) -> Response:
         who = await self._admit(request)
         ref = await _sent(request, _reading.read_removal)
-        return self._answer(await _stored(self._bindings.remove, who, ref))
+        return self._answer(await self._stored(lambda bindings: bindings.remove(who.session_id, ref)))
 
     async def documents(self, request: Request) -> Response:
         who = await self._admit(request, _reading.Window._fields)
         window = _reading.read_query(request.query_params.multi_items())
-        bound = await _stored(self._bindings.list, who)
+        bound = await self._stored(lambda bindings: bindings.list(who.session_id))
         return await self._list(bound.refs, who, window)
 
     async def documents_of(self, request: Request) -> Response:
@@ -213,11 +219,10 @@ class _Resource:
         raise RefusedError(405, "method_not_allowed", message, headers=self._allowed)
 
 
-async def _stored(change: Callable[..., BoundReferences], who: RetrievalContext, *refs: object) -> BoundReferences:
-    """What the bindings say; in a thread, since a storage may wait."""
+async def _stored(bindings: TaskBindings, seconds: float, call: _Call) -> BoundReferences:
+    """What the bindings say, or what the client is told where they refuse or cannot be reached in time."""
     try:
-        # Not the host's own threads: calls that wait for a locked database would take all of them.
-        return await _STORING.run(CancelSignal(), change, who.session_id, *refs)
+        return await stored(bindings, call, seconds)
     except KnowledgeReferenceInvalidError as error:
         raise _refusals.of_reference(error, ("body",)) from None
     except KnowledgeReferenceUnknownError as error:

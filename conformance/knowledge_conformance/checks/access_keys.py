@@ -1,0 +1,86 @@
+"""Clause 11.3: where among metadata labels are found, and under which keys. Knows the tables, no other clause."""
+
+from typing import Any, Final
+
+from knowledge_conformance.access_subject import AccessSubject
+from knowledge_conformance.check import Check, Level, check
+from knowledge_conformance.checks.access_rows import (
+    ALICE,
+    DENY,
+    PERMISSIVE,
+    TENANT,
+    USER,
+    Case,
+    answer_of,
+    look_at_cases,
+    require,
+    row,
+    seen,
+)
+from knowledge_provider import limits
+from knowledge_provider.access import AccessMode, AccessScope
+
+_KEYS: Final = (
+    *(
+        seen({"visibility": "public", "tenant_id": "acme", key: "bob"})
+        for key in ("\ufeffuser_id", " user_id", "user_id\n", "\u00a0allowed_users ", "\u202euser_id", "user\u2069_id")
+    ),
+    seen({"visibility": "public", "tenant_id\u200d": "other", "user_id": "alice"}),
+    seen({"\ufeffuser_id": "alice"}, PERMISSIVE, USER, DENY),
+    # Which of two is shown is a matter of their order, and which one was meant is not known.
+    seen({"user_id": "bob", "user_id ": "alice"}),
+    seen({"\ufeffuser_id": "alice", "user_id": "bob"}),
+    seen({"user_id": "alice", "\ufeffauthor": "bob", " page ": 4}, PERMISSIVE, USER, DENY),
+)
+
+
+# Clause 11.3
+@check("KP-1108", clause="11.3", level=Level.MUST, needs=("KP-1101",))
+async def labels_behind_many_entries_are_read(subject: AccessSubject) -> None:
+    """A label counts however many entries of metadata stand before it.
+
+    A host keeps sixteen entries. Who reads labels after that has lost the seventeenth, and shows what it protects.
+    """
+    many: dict[str, Any] = {f"entry {place}": place for place in range(4 * limits.METADATA_ENTRIES_MAX)}
+    cases = (
+        Case({**many, "tenant_id": "other"}, frozenset()),
+        Case({**many, "user_id": "bob"}, frozenset()),
+        Case({**many, "allowed_roles": "reader", "visibility": "public"}, frozenset()),
+        Case({**many, "tenant_id": "acme"}, frozenset({PERMISSIVE, TENANT, DENY})),
+    )
+    for mode in AccessMode:
+        scope = AccessScope(mode, tenant_id=ALICE.tenant_id, user_id=ALICE.user_id, roles=ALICE.roles)
+        rows = [row(f"row-{place}", case.labels) for place, case in enumerate(cases)]
+        exchange = await answer_of(subject, rows, scope)
+        for place, case in enumerate(cases):
+            label = [*case.labels][-1] if isinstance(case.labels, dict) else ""
+            require(
+                exchange,
+                f"row-{place}",
+                mode in case.modes,
+                f"{label} behind {len(many)} other entries, in {mode}",
+                "read the labels of the provider's own answer, before anything is normalised or cut",
+            )
+            subject.observe()
+
+
+# Clause 11.3
+@check("KP-1123", clause="11.3", level=Level.SHOULD, needs=("KP-1103", "KP-1107"))
+async def labels_count_by_the_names_they_are_shown_under(subject: AccessSubject) -> None:
+    """A label counts under each key that a host shows as its name, and two of one name authorise nobody.
+
+    A spreadsheet writes a byte order mark before its first column, and a hand a space behind a name. By rule N11 the
+    host shows the entry as user_id. Who looks for the exact key reads no label there, and shows what it protects.
+    """
+    await look_at_cases(
+        subject,
+        _KEYS,
+        hint="compare each key, read by rule N5, with the labels' names; withhold two of one name",
+    )
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    labels_behind_many_entries_are_read,
+    labels_count_by_the_names_they_are_shown_under,
+)
+"""Those of places and keys; what is needed of them runs first."""
