@@ -34,7 +34,7 @@ PAYLOAD_MAX: Final = 64_000
 """Bytes that a payload may become."""
 
 # Not of the run that is asked for: which provider, and what is made of its outcome.
-_LEFT_OUT: Final = {"providers", "require", "known_failures", "replay"}
+_LEFT_OUT: Final = {"providers", "require", "known_failures", "network_recording", "record_network", "replay"}
 # What may be long, and stands in the settings file as well.
 _LONG: Final = ("bases", "owners", "filters", "references")
 # What costs its owner something: never more of it than the run allows that asks for a token.
@@ -134,7 +134,12 @@ def settings_of(replay: Replay, folder: Settings) -> Settings:
     """
     base = folder if replay.over else Settings()
     # A known failure is what is wanted to be seen now.
-    kept = {**base.model_dump(by_alias=True, exclude_unset=True), "providers": folder.providers, "known-failures": {}}
+    own: dict[str, Any] = {
+        "providers": folder.providers,
+        "network-recording": folder.network_recording,
+        "known-failures": {},
+    }
+    kept = {**base.model_dump(by_alias=True, exclude_unset=True), **own}
     try:
         made = parse_settings({**kept, **replay.settings}, source="--replay")
     except SettingsError as error:

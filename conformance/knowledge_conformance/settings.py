@@ -1,11 +1,13 @@
 """What a user may say about their provider, read from TOML; knows files and shapes, no provider and no check."""
 
 import datetime
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import (
@@ -29,6 +31,7 @@ OWN_FILE: Final = "knowledge-conformance.toml"
 PROJECT_FILE: Final = "pyproject.toml"
 TABLE: Final = "knowledge-conformance"
 
+_OF_OPTIONS: Final = MappingProxyType({"replay": "--replay TOKEN", "record-network": "--record-network FILE"})
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BARE_KEY: Final = re.compile(r"[\w-]{1,80}")
 
@@ -180,7 +183,9 @@ class Settings(_Table):
     ``profile`` is which checks are run, and the default of ``max_calls``, ``concurrency`` and ``examples``. ``timeout``
     is in seconds for one call, ``max_calls`` bounds the calls of the whole run, ``examples`` is how many requests are
     generated, ``seed`` makes them others. ``references`` are what a retrieval source is asked for, each with the fields
-    of a reference. ``known_failures`` are by the check's id. ``replay`` is set by ``--replay`` alone.
+    of a reference. ``known_failures`` are by the check's id. ``network_recording`` is a file out of which the calls of
+    the provider's clients are answered, and ``record_network`` one into which they are, from the network as it is; it
+    goes before the other. ``record_network`` and ``replay`` are set by their options alone.
     """
 
     providers: tuple[_Line, ...] = ()
@@ -198,11 +203,14 @@ class Settings(_Table):
     secrets: tuple[_Variable, ...] = ()
     strict_should: bool = False
     inject_network_faults: bool = False
+    network_recording: _Line | None = None
     bases: Mapping[_Line, tuple[_Line, ...]] = Field(default_factory=dict)
     owners: Mapping[_Line, OwnerExpectation] = Field(default_factory=dict)
     filters: tuple[FilterExpectation, ...] = ()
     references: tuple[_Reference, ...] = ()
     known_failures: Mapping[_Line, KnownFailure] = Field(default_factory=dict)
+    # Of an option, never of a file: a recording is made when somebody wants one.
+    record_network: _Line | None = None
     # Of a --replay token, never of a file: it makes a check look at one input alone.
     replay: dict[str, JsonValue] | None = None
 
@@ -238,9 +246,18 @@ def read_settings(folder: Path) -> Settings:
         return Settings()
     document = _toml(path)
     table = _project_table(document) or (document if path.name == OWN_FILE else {})
-    if isinstance(table, dict) and "replay" in table:
-        raise SettingsError(f"{path.name}: replay: is no setting of a file; pass --replay TOKEN")
-    return parse_settings(table, source=path.name)
+    for name, option in _OF_OPTIONS.items():
+        if isinstance(table, dict) and name in table:
+            raise SettingsError(f"{path.name}: {name}: is no setting of a file; pass {option}")
+    return _placed(parse_settings(table, source=path.name), path.parent, folder)
+
+
+def _placed(settings: Settings, home: Path, folder: Path) -> Settings:
+    """The settings with a path of theirs, which is told from ``home``, as it is told from ``folder``."""
+    told = settings.network_recording
+    if told is None or home == folder:
+        return settings
+    return override(settings, network_recording=os.path.relpath(home / told, folder))
 
 
 def settings_file(folder: Path) -> Path | None:
@@ -296,7 +313,8 @@ def _explain(error: ValidationError, source: str) -> str:
     first = min(found, key=lambda each: each["type"] != "extra_forbidden")
     place = ".".join(_named(part) for part in first["loc"]) or TABLE
     if first["type"] == "extra_forbidden":
-        known = ", ".join(sorted(name.replace("_", "-") for name in Settings.model_fields if name != "replay"))
+        names = {name.replace("_", "-") for name in Settings.model_fields}
+        known = ", ".join(sorted(names.difference(_OF_OPTIONS)))
         return f"{source}: {place}: there is no such setting; the settings are: {known}"
     message = first["msg"].removeprefix("Value error, ")
     return f"{source}: {place}: {message[:1].lower()}{message[1:]}"

@@ -55,9 +55,9 @@ def failure_lines(result: CheckResult | CheckReport, target: str, settings: Sett
 def _again(target: str, check: Check, settings: Settings, token: str | None) -> str:
     kind = kind_of(check)
     if token is not None:
-        # A token alone switches no network faults on.
-        faults = " --inject-network-faults" if settings.inject_network_faults and kind is PROVIDER else ""
-        return f"pytest --{kind.name}={target} --replay={token}{faults}"
+        # A token alone switches no network faults on, and names no file.
+        given = _network_options(settings) if kind is PROVIDER else []
+        return " ".join([f"pytest --{kind.name}={target} --replay={token}", *given])
     options: dict[str, tuple[object, ...]] = {
         "--provider-profile": () if settings.profile is Profile.DEFAULT else (settings.profile,),
         "--provider-examples": _changed(settings, "examples"),
@@ -78,9 +78,16 @@ def _again(target: str, check: Check, settings: Settings, token: str | None) -> 
             "--max-calls": _changed(settings, "max_calls"),
         }
     given = [shlex.quote(f"{name}={value}") for name, values in options.items() for value in values]
-    flags = {"--strict-should": settings.strict_should, "--inject-network-faults": settings.inject_network_faults}
-    set_ones = [name for name, is_set in flags.items() if is_set and (kind is PROVIDER or name == "--strict-should")]
-    return " ".join(["pytest", f"--{kind.name}={target}", f"{kind.name}::{check.id}", *given, *set_ones])
+    given += ["--strict-should"] if settings.strict_should else []
+    given += _network_options(settings) if kind is PROVIDER else []
+    return " ".join(["pytest", f"--{kind.name}={target}", f"{kind.name}::{check.id}", *given])
+
+
+def _network_options(settings: Settings) -> list[str]:
+    given = ["--inject-network-faults"] if settings.inject_network_faults else []
+    if settings.network_recording is not None and settings.record_network is None:
+        given.append(shlex.quote(f"--network-recording={settings.network_recording}"))
+    return given
 
 
 def _changed(settings: Settings, name: str) -> tuple[object, ...]:
