@@ -224,6 +224,11 @@ class Settings(_Table):
         """Whether checks try all that there is, where they otherwise try some."""
         return self.profile is Profile.THOROUGH
 
+    @property
+    def played(self) -> str | None:
+        """The recording that stands in for the network, if one does; one that is made goes before it."""
+        return self.network_recording if self.record_network is None else None
+
     def changed(self) -> set[str]:
         """The names of the settings that are not what the profile makes them."""
         usual = Settings(profile=self.profile)

@@ -29,11 +29,15 @@ _WORD: Final = re.compile(r"[^\W\d_]{5,}")
 
 
 class Survey:
-    """The survey of one process, made by the first check that asks for it."""
+    """The survey of one process, made by the first check that asks for it.
+
+    ``others`` are the requests beside those of the survey that checks may ask, once it is made.
+    """
 
     calls: int = SURVEY_CALLS
 
     def __init__(self) -> None:
+        self.others: tuple[RetrievalRequest, ...] = ()
         self._made: tuple[Exchange, ...] | None = None
         self._unasked: deque[RetrievalRequest] = deque()
 
@@ -50,7 +54,8 @@ class Survey:
             subject.shared += subject.calls - before
             # Which check makes it is chance where processes share the checks: what a check looks at, it writes down.
             subject.transcript.clear()
-            self._unasked.extend(_others(self._made))
+            self.others = tuple(_others(self._made))
+            self._unasked.extend(self.others)
         return self._made
 
     def unasked(self, count: int) -> list[RetrievalRequest]:

@@ -23,7 +23,7 @@ _SETTLED: Final = frozenset({CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE})
 
 
 class Taping(NamedTuple):
-    """Which files: ``played`` has the answers, ``recorded`` gets them, and goes before the other.
+    """Which files: ``played`` has the answers, ``recorded`` gets them; not both.
 
     ``secrets`` are the names of environment variables whose values no file may have (clause 6.4).
     """
@@ -35,7 +35,7 @@ class Taping(NamedTuple):
     @classmethod
     def of(cls, settings: Settings) -> "Taping":
         """Those of the settings."""
-        return cls(settings.network_recording, settings.record_network, settings.secrets)
+        return cls(settings.played, settings.record_network, settings.secrets)
 
 
 class Player(Network):

@@ -10,7 +10,7 @@ from knowledge_conformance.check import Check, Level
 from knowledge_conformance.kinds import KINDS, PROVIDER, SOURCE, kind_of
 from knowledge_conformance.proof import Ending, Proof, grouped
 from knowledge_conformance.reading import reason
-from knowledge_conformance.report import CheckReport, Report
+from knowledge_conformance.report import RECORDED, CheckReport, Report
 from knowledge_conformance.results import FAILING, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Profile, Settings
 from knowledge_conformance.verdict import FacetState
@@ -85,8 +85,8 @@ def _again(target: str, check: Check, settings: Settings, token: str | None) -> 
 
 def _network_options(settings: Settings) -> list[str]:
     given = ["--inject-network-faults"] if settings.inject_network_faults else []
-    if settings.network_recording is not None and settings.record_network is None:
-        given.append(shlex.quote(f"--network-recording={settings.network_recording}"))
+    if settings.played is not None:
+        given.append(shlex.quote(f"--network-recording={settings.played}"))
     return given
 
 
@@ -152,7 +152,7 @@ def verdict_lines(report: Report) -> Iterator[str]:
     clauses = [line for line in report.not_established if line.startswith("clause ")]
     # What the facets leave open stands in the verdict already, unless it is why the verdict is what it is.
     missing = [line for line in report.not_established if line not in clauses and "required" in line]
-    missing += [line for line in report.not_established if line.startswith("fast profile: ")]
+    missing += [line for line in report.not_established if line.startswith(("fast profile: ", RECORDED))]
     numbers = ", ".join(line.removeprefix("clause ").partition(":")[0] for line in clauses)
     said = [f"clauses {numbers}. Why: knowledge-kit checks"] if numbers else []
     yield from _field("unsaid", "; ".join([*missing, *said]) or "nothing")

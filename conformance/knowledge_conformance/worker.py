@@ -6,7 +6,7 @@ it stands in a child process or beside a debugger: what it has to say goes throu
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from typing import Any, Final, TypeVar
@@ -29,6 +29,7 @@ from knowledge_conformance.tape_file import TapeError
 from knowledge_conformance.taping import Player, Recorder, Taping, taped
 from knowledge_conformance.target import Opening, Target, TargetError, factory_of, load, open_provider
 from knowledge_conformance.watched import OutOfCallsError, Watched
+from knowledge_provider import RetrievalRequest
 
 CLOSE_SECONDS: Final = 1.5
 WIND_DOWN_SECONDS: Final = 0.5
@@ -98,6 +99,8 @@ class Worker:
     def close(self, remaining: int) -> None:
         """Close what is open, with at most ``remaining`` calls of the provider."""
         self._remaining = remaining
+        with contextlib.suppress(BaseException):
+            self._ask_rest()
         self._release()
         self.unhook()
         self._tell({"closed": True})
@@ -122,6 +125,16 @@ class Worker:
         if result.outcome in BROKEN and isinstance(subject, Subject):
             return result.model_copy(update={"manner": subject.manner(opened.steps)})
         return result
+
+    def _ask_rest(self) -> None:
+        # Where a call is cancelled is another place each time: what is never answered now may have to be in a run that
+        # has the recording alone. Last, so that no cache has an answer before a check wants it from the network.
+        if not isinstance(self._tape, Recorder) or self._target is None or self._remaining <= 1:
+            return
+        opened = self._opened = self._opened or self._made(self._target, ())
+        subject = self._subject(opened, self._remaining - 1)
+        if isinstance(subject, Subject):
+            opened.run(_asked(subject, self._survey.others))
 
     def _taped(self, result: CheckResult) -> CheckResult:
         if self._tape is None:
@@ -316,6 +329,11 @@ def _refuse_without_hypothesis() -> None:
 
 _kept: Final[list[Opened]] = []
 """Providers that may not be closed: only to forget one would run its ``__del__``, or leave its context manager."""
+
+
+async def _asked(subject: Subject, requests: Sequence[RetrievalRequest]) -> None:
+    for request in requests:
+        await subject.attempt(request)
 
 
 async def _value_of(future: "asyncio.Future[Value]") -> Value:
