@@ -29,15 +29,11 @@ _WORD: Final = re.compile(r"[^\W\d_]{5,}")
 
 
 class Survey:
-    """The survey of one process, made by the first check that asks for it.
-
-    ``others`` are the requests beside those of the survey that checks may ask, once it is made.
-    """
+    """The survey of one process, made by the first check that asks for it."""
 
     calls: int = SURVEY_CALLS
 
     def __init__(self) -> None:
-        self.others: tuple[RetrievalRequest, ...] = ()
         self._made: tuple[Exchange, ...] | None = None
         self._unasked: deque[RetrievalRequest] = deque()
 
@@ -54,9 +50,14 @@ class Survey:
             subject.shared += subject.calls - before
             # Which check makes it is chance where processes share the checks: what a check looks at, it writes down.
             subject.transcript.clear()
-            self.others = tuple(_others(self._made))
-            self._unasked.extend(self.others)
+            self._unasked.extend(_others(self._made))
         return self._made
+
+    def rest(self) -> list[RetrievalRequest]:
+        """What another survey of the same provider may ask, and the checks after it, where this one was made."""
+        made = self._made or ()
+        probes = [RetrievalRequest(query=query) for query in PROBES] if answered(made) else []
+        return [*probes, *_others(made)]
 
     def unasked(self, count: int) -> list[RetrievalRequest]:
         """At most ``count`` requests of this corpus that were never asked in this process, and now count as asked.

@@ -131,21 +131,8 @@ class _Body(NamedTuple):
 
     def secrets(self) -> Iterator[str]:
         """The texts in fields whose names say that they are secrets."""
-        return _secrets(self.value)
-
-
-def _secrets(value: Any) -> Iterator[str]:
-    for name, held in _fields(value):
-        if names_secret(name) and isinstance(held, str):
-            yield held
-        yield from _secrets(held)
-
-
-def _fields(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        yield from value.items()
-    elif isinstance(value, list):
-        yield from (("", held) for held in value)
+        parts = _leaves(self.value)
+        return (part.value for part in parts if names_secret(part.name) and isinstance(part.value, str))
 
 
 class _Part(NamedTuple):
@@ -153,6 +140,17 @@ class _Part(NamedTuple):
 
     name: str
     value: Any
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[_Part]:
+    if isinstance(value, dict):
+        for key, held in value.items():
+            yield from _leaves(held, key)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _leaves(held, name)
+    else:
+        yield _Part(name, value)
 
 
 def _mapped(value: Any, change: Callable[[_Part], Any], name: str = "") -> Any:

@@ -134,7 +134,7 @@ class Worker:
         opened = self._opened = self._opened or self._made(self._target, ())
         subject = self._subject(opened, self._remaining - 1)
         if isinstance(subject, Subject):
-            opened.run(_asked(subject, self._survey.others))
+            opened.run(_asked(subject, self._survey.rest()))
 
     def _taped(self, result: CheckResult) -> CheckResult:
         if self._tape is None:

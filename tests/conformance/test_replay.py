@@ -412,3 +412,10 @@ def test_a_token_is_the_users_business_and_no_file_s(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, f"--provider={SOUND}")
     assert done.returncode == 4
     assert "replay: is no setting of a file; pass --replay TOKEN" in done.stdout
+
+
+def test_a_token_names_no_file_and_a_folder_keeps_its_own() -> None:
+    """A recording is a file of whoever runs the kit."""
+    text = written(settings=Settings(network_recording="net.json", record_network="new.json"))
+    assert text == written()
+    assert settings_of(read_token(text), Settings(network_recording="mine.json")).network_recording == "mine.json"
