@@ -79,6 +79,8 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
     add("--require", action="append", metavar="FACET", help="a facet that the verdict must cover; repeatable")
     add("--strict-should", action="store_true", default=None, help="an unmet SHOULD fails the run")
     add("--inject-network-faults", action="store_true", default=None, help="cut the provider's network in many ways")
+    add("--network-recording", metavar="FILE", help="answer the provider's calls out of this file, without a network")
+    add("--record-network", metavar="FILE", help="write what the provider's calls are answered into this file")
     add("--prove", action="store_true", help="put every known fault into the provider: does a check catch it?")
     add("--replay", metavar="TOKEN", help="run one check again on what it failed on, as a failure's last line says")
     add("--emit-repro", metavar="DIR", help="write a small test there for each failed check of a provider")

@@ -28,7 +28,7 @@ def hooks(module: Any, network: Network) -> Iterator[Hook]:
 
 def _connecting(module: Any, network: Network, wires: _Wires, original: Callable[..., Any]) -> Callable[..., Any]:
     async def connect(connector: Any, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109 - as it is called
-        call = network.met(req.method, str(req.url), dict(req.headers))
+        call = network.met(req.method, str(req.url), dict(req.headers), getattr(req.body, "_value", req.body))
         if call.fate is None:
             connection = await original(connector, req, traces, timeout)
             wires[connection.protocol] = wire = bytearray()
@@ -67,6 +67,7 @@ def _error(module: Any, how: Break, req: Any) -> Exception:
         Break.LATE: lambda: module.ServerTimeoutError(f"Connection timeout to host {req.url}"),
         Break.RESET: lambda: module.ClientOSError(104, "Connection reset by peer"),
         Break.SILENT: lambda: module.ServerTimeoutError("Timeout on reading data from socket"),
+        Break.UNRECORDED: lambda: module.ClientConnectorError(key, OSError(0, Break.UNRECORDED.value)),
     }
     return errors[how]()
 

@@ -11,7 +11,17 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from knowledge_conformance.network import DRIP_SECONDS, PAUSE_SECONDS, Break, Call, Hook, Network, Reply, heard
+from knowledge_conformance.network import (
+    DRIP_SECONDS,
+    EVENTS,
+    PAUSE_SECONDS,
+    Break,
+    Call,
+    Hook,
+    Network,
+    Reply,
+    heard,
+)
 
 _ASYNC: Final = ("AsyncHTTPTransport", "ASGITransport", "MockTransport")
 _SYNC: Final = ("HTTPTransport", "WSGITransport", "MockTransport")
@@ -27,7 +37,7 @@ def hooks(module: Any, network: Network) -> Iterator[Hook]:
 
 def _asynchronous(module: Any, network: Network, original: Callable[..., Any]) -> Callable[..., Any]:
     async def handle_async_request(transport: Any, request: Any) -> Any:
-        call = network.met(request.method, str(request.url), dict(request.headers))
+        call = _met(network, request)
         if call.fate is None:
             return _listening(module, call, await original(transport, request))
         await asyncio.sleep(PAUSE_SECONDS)
@@ -43,7 +53,7 @@ def _asynchronous(module: Any, network: Network, original: Callable[..., Any]) -
 
 def _synchronous(module: Any, network: Network, original: Callable[..., Any]) -> Callable[..., Any]:
     def handle_request(transport: Any, request: Any) -> Any:
-        call = network.met(request.method, str(request.url), dict(request.headers))
+        call = _met(network, request)
         if call.fate is None:
             return _listening(module, call, original(transport, request))
         time.sleep(PAUSE_SECONDS)
@@ -55,6 +65,12 @@ def _synchronous(module: Any, network: Network, original: Callable[..., Any]) ->
         raise _error(module, Break.RESET if silent else call.fate, request)
 
     return handle_request
+
+
+def _met(network: Network, request: Any) -> Call:
+    # What is streamed cannot be read twice.
+    body = getattr(request, "_content", None)
+    return network.met(request.method, str(request.url), dict(request.headers), body)
 
 
 def _read_seconds(request: Any) -> float | None:
@@ -75,6 +91,7 @@ _ERRORS: Final[dict[Break, tuple[str, OSError]]] = {
     Break.LATE: ("ConnectTimeout", TimeoutError("timed out")),
     Break.RESET: ("ReadError", ConnectionResetError(104, "Connection reset by peer")),
     Break.SILENT: ("ReadTimeout", TimeoutError("The read operation timed out")),
+    Break.UNRECORDED: ("ConnectError", ConnectionError(Break.UNRECORDED.value)),
 }
 
 
@@ -139,18 +156,24 @@ def _listening(module: Any, call: Call, response: Any) -> Any:
             call.heard = lambda: heard(status, headers, body)
             return response
         held, read = response.stream, bytearray()
+        # Nobody reads a stream of events to its end.
+        call.complete = EVENTS in headers.get("content-type", "")
         call.heard = lambda: heard(status, headers, read)
-        response.stream = _stream(module, partial(_each, held, read), partial(_each_async, held, read), held)
+        response.stream = _stream(
+            module, partial(_each, held, read, call), partial(_each_async, held, read, call), held
+        )
     return response
 
 
-async def _each_async(held: Any, read: bytearray) -> AsyncIterator[bytes]:
+async def _each_async(held: Any, read: bytearray, call: Call) -> AsyncIterator[bytes]:
     async for piece in held:
         read.extend(piece)
         yield piece
+    call.complete = True
 
 
-def _each(held: Any, read: bytearray) -> Iterator[bytes]:
+def _each(held: Any, read: bytearray, call: Call) -> Iterator[bytes]:
     for piece in held:
         read.extend(piece)
         yield piece
+    call.complete = True

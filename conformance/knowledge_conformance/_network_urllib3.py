@@ -10,10 +10,11 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from knowledge_conformance.network import (
     DRIP_SECONDS,
+    EVENTS,
     OVER_TIME_SECONDS,
     PAUSE_SECONDS,
     Break,
@@ -23,8 +24,6 @@ from knowledge_conformance.network import (
     Reply,
     heard,
 )
-
-_EVENTS: Final = "text/event-stream"
 
 
 def hooks(module: Any, network: Network) -> Iterator[Hook]:
@@ -36,7 +35,7 @@ def hooks(module: Any, network: Network) -> Iterator[Hook]:
 def _requesting(module: Any, network: Network, original: Callable[..., Any]) -> Callable[..., Any]:
     def make_request(pool: Any, conn: Any, method: str, url: str, *rest: Any, **options: Any) -> Any:
         address = f"{pool.scheme}://{pool.host}:{pool.port}{url}"
-        call = network.met(method, address, dict(options.get("headers") or {}))
+        call = network.met(method, address, dict(options.get("headers") or {}), options.get("body"))
         if call.fate is None:
             return _listened(module, call, original(pool, conn, method, url, *rest, **options), method, url, options)
         time.sleep(PAUSE_SECONDS)
@@ -71,6 +70,7 @@ def _error(module: Any, call: Call, how: Break, pool: Any, conn: Any, url: str) 
         Break.LATE: lambda: made.ConnectTimeoutError(conn, f"Connection to {host} timed out."),
         Break.RESET: lambda: ConnectionResetError(104, "Connection reset by peer"),
         Break.SILENT: lambda: made.ReadTimeoutError(pool, url, "Read timed out."),
+        Break.UNRECORDED: lambda: made.NewConnectionError(conn, Break.UNRECORDED.value),
     }
     return errors[how]()
 
@@ -123,7 +123,7 @@ def _response(
 def _listened(module: Any, call: Call, response: Any, method: str, url: str, options: dict[str, Any]) -> Any:
     """The response, read as a whole and made anew, since its own can be read only once."""
     headers, status = response.headers, response.status
-    if _EVENTS in headers.get("content-type", ""):
+    if EVENTS in headers.get("content-type", ""):
         return response
     if options.get("preload_content", True):
         plain = {name: text for name, text in headers.items() if name.lower() != "content-encoding"}

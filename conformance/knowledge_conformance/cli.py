@@ -86,6 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("-v", "--verbose", action="store_true", help="print a line for each check")
     run.add_argument("--profile", metavar="NAME", help="fast, default or thorough: which checks, and how much of each")
     run.add_argument("--inject-network-faults", action="store_true", help="cut the provider's network in many ways")
+    run.add_argument("--network-recording", metavar="FILE", help="answer the providers' calls out of this file")
+    run.add_argument("--record-network", metavar="FILE", help="write what they are answered into this file")
     run.add_argument("--prove", action="store_true", help="put every known fault into the providers, too")
     run.add_argument("--replay", metavar="TOKEN", help="run one check again, as a failure's last line says")
     run.add_argument("--emit-repro", metavar="DIR", type=Path, help="write a small test there for each failed check")
@@ -179,7 +181,10 @@ def _run(given: argparse.Namespace) -> int:
         refuse_unprovable({kind for kind, _ in targets})
     replay = None if given.replay is None else replaying(given.replay, {kind for kind, _ in targets})
     settings = settings if replay is None else settings_of(replay, settings)
-    settings = override(settings, inject_network_faults=given.inject_network_faults or None, profile=given.profile)
+    settings = override(
+        settings, inject_network_faults=given.inject_network_faults or None, profile=given.profile,
+        network_recording=given.network_recording, record_network=given.record_network,
+    )  # fmt: skip
     only = None if replay is None else replay.check
     named = targets if only is None else [each for each in targets if each[0] == kind_of(only).name]
     for path in given.report:

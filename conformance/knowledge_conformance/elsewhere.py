@@ -25,6 +25,8 @@ from knowledge_conformance.declared import read_declared
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.ranking import Ranked, ranked
 from knowledge_conformance.render import never_show, show_error
+from knowledge_conformance.tape_file import TapeError
+from knowledge_conformance.taping import Taping, taped
 from knowledge_conformance.target import TargetError, load, open_provider
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 
@@ -43,14 +45,15 @@ class ElsewhereError(Exception):
 class Question(NamedTuple):
     """What is asked there: a target by its name, as an owner, within ``seconds`` for each of the requests.
 
-    ``secrets`` are the names of environment variables whose values no message may hold (clause 6.4).
+    ``taping`` has the network of that process, and the names of the environment variables whose values no message may
+    hold (clause 6.4).
     """
 
     target: str
     owner: str
     requests: Sequence[RetrievalRequest]
     seconds: float
-    secrets: Sequence[str] = ()
+    taping: Taping = Taping()
 
     @property
     def most(self) -> float:
@@ -68,7 +71,7 @@ def ask_elsewhere(question: Question) -> list[Ranked]:
         "target": question.target,
         "owner": question.owner,
         "seconds": question.seconds,
-        "secrets": [*question.secrets],
+        "taping": question.taping._asdict(),
         "requests": [request.model_dump(mode="json") for request in question.requests],
     }
     answer = _answer_of(dumps(asked).encode() + b"\n", question.most)
@@ -169,10 +172,13 @@ def main() -> None:
 def _work(asked: dict[str, Any], answers_to: int) -> None:
     try:
         sys.path[:] = asked["path"]
-        never_show(read_declared(asked["secrets"]).values())
-        said: dict[str, Any] = {"answers": asyncio.run(_answers(asked))}
+        taping = Taping(**asked["taping"])
+        never_show(read_declared(taping.secrets).values())
+        with taped(taping):
+            said: dict[str, Any] = {"answers": asyncio.run(_answers(asked))}
     except BaseException as error:  # a provider may raise anything, and who asked wants to hear of it
-        said = {"error": str(error) if isinstance(error, ElsewhereError | TargetError) else show_error(error)}
+        known = isinstance(error, ElsewhereError | TargetError | TapeError)
+        said = {"error": str(error) if known else show_error(error)}
     line = dumps(said).encode() + b"\n"
     while line:
         line = line[_write(answers_to, line) :]

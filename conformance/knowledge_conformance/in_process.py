@@ -140,7 +140,7 @@ class _WorkerThread:
         self._work: queue.SimpleQueue[Callable[[Worker], None] | None] = queue.SimpleQueue()
         self._messages: _Messages = queue.SimpleQueue()
         self._left = False
-        worker = Worker(target, settings, self._tell, kind)
+        worker = self._worker = Worker(target, settings, self._tell, kind)
         self._thread = HostThread(lambda: self._serve(worker), "knowledge-conformance")
         self._thread.start()
 
@@ -153,6 +153,8 @@ class _WorkerThread:
 
     def leave(self) -> None:
         self._left = True
+        # It may be held for ever, and the next thread needs the network.
+        self._worker.unhook()
         self._work.put(None)
 
     def receive(self, seconds: float | None) -> Mapping[str, Any]:

@@ -6,15 +6,14 @@ the table is shown instead.
 
 import contextlib
 import json
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
+from knowledge_conformance.replacing import replace_text
 from knowledge_conformance.report import CheckReport
 from knowledge_conformance.results import BROKEN, CheckOutcome
 from knowledge_conformance.settings import OWN_FILE, TABLE, Settings, settings_file
@@ -96,7 +95,7 @@ def _change(path: Path, entries: Entries) -> None:
             f"{path.name} is written in a way that is not changed safely; put there\n[{header}]\n{table}"
         )
     try:
-        _replace(path, new)
+        replace_text(path, new)
     except OSError as error:
         raise UnwritableError(f"cannot write {path.name}: {error.strerror}") from None
 
@@ -176,21 +175,3 @@ def _without(document: dict[str, Any], header: str) -> dict[str, Any]:
         return {key: value for key, value in document.items() if key != name}
     inner = document.get(name, {})
     return {**document, name: _without(inner if isinstance(inner, dict) else {}, rest)}
-
-
-def _replace(path: Path, text: str) -> None:
-    # Beside it and then in its place, so that whoever reads it meanwhile, or a power cut, finds one or the other.
-    place = path.resolve()
-    descriptor, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        mode = place.stat().st_mode & 0o7777 if place.exists() else 0o644
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(place)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise

@@ -27,8 +27,10 @@ PAUSE_SECONDS: Final = 0.002
 DRIP_SECONDS: Final = 0.05
 OVER_TIME_SECONDS: Final = 0.5
 CALLS_MAX: Final = 256
+EVENTS: Final = "text/event-stream"
 _POLL_SECONDS: Final = 0.02
-_BODY_MAX: Final = 1 << 20
+BODY_MAX: Final = 1 << 20
+"""How many bytes of a body are kept."""
 
 
 class Break(Enum):
@@ -39,6 +41,7 @@ class Break(Enum):
     LATE = "late"
     RESET = "reset"
     SILENT = "silent"
+    UNRECORDED = "no answer in the recording"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +71,19 @@ Fate = Break | Reply
 class Call:
     """A call of a client's: what it asked, and its ``fate``, or None when it went through to the back end.
 
-    ``heard`` gives the reply of one that went through, as far as the client has read it; ``over`` is set when the
-    network is no longer cut.
+    ``heard`` gives the reply of one that went through, as far as the client has read it, and ``complete`` says whether
+    that is all of it; ``over`` is set when the network is no longer cut. ``body`` is empty where it is not known before
+    it is sent.
     """
 
     method: str
     url: str
     headers: Mapping[str, str]
+    body: bytes = b""
     fate: Fate | None = None
     over: threading.Event = field(default_factory=threading.Event)
     heard: Callable[[], Reply | None] = lambda: None
+    complete: bool = True
 
     @property
     def step(self) -> tuple[str, str]:
@@ -98,11 +104,15 @@ class Call:
 
 
 class Network:
-    """What hooks ask what becomes of a call. ``patience`` is how many seconds a caller waits for an answer at most."""
+    """What hooks ask what becomes of a call. ``patience`` is how many seconds a caller waits for an answer at most.
 
-    def __init__(self, patience: float) -> None:
+    ``calls`` are the first ``most`` of them.
+    """
+
+    def __init__(self, patience: float, most: int = CALLS_MAX) -> None:
         self.calls: list[Call] = []
         self.patience: float = patience
+        self._most = most
         self._left = patience
         self._cut: tuple[Fate, tuple[str, str] | None, threading.Event] | None = None
 
@@ -117,14 +127,20 @@ class Network:
             self._cut = None
             over.set()
 
-    def met(self, method: str, url: str, headers: Mapping[str, str]) -> Call:
+    def met(self, method: str, url: str, headers: Mapping[str, str], body: object = None) -> Call:
         """The call that a client makes now, with its fate; written down."""
-        cut, call = self._cut, Call(method, url, {_text(name).lower(): _text(text) for name, text in headers.items()})
-        if cut is not None and cut[1] in (None, call.step):
-            call.fate, call.over = cut[0], cut[2]
-        if len(self.calls) < CALLS_MAX:
+        named = {_text(name).lower(): _text(text) for name, text in headers.items()}
+        call = Call(method, url, named, _bytes(body))
+        self.decide(call)
+        if len(self.calls) < self._most:
             self.calls.append(call)
         return call
+
+    def decide(self, call: Call) -> None:
+        """Give a call its fate, or none."""
+        cut = self._cut
+        if cut is not None and cut[1] in (None, call.step):
+            call.fate, call.over = cut[0], cut[2]
 
     def skips(self, seconds: float | None) -> bool:
         """Whether a client's own time-out of ``seconds`` would end its wait in time; nobody waits for it here.
@@ -150,7 +166,8 @@ class Hook(NamedTuple):
     replace: Callable[[Any], Any]
 
 
-_hooking: Final = threading.Lock()
+_watching: Final = threading.Lock()
+_laying: Final = threading.Lock()
 
 
 @contextlib.contextmanager
@@ -159,17 +176,37 @@ def watched(patience: float) -> Iterator[Network | None]:
 
     One check of a process has it at a time: the hooks are in the libraries, not in one client.
     """
-    if not _hooking.acquire(blocking=False):
-        yield None
-        return
     network = Network(patience)
+    with _hooked(network, _watching) as taken:
+        yield network if taken else None
+
+
+@contextlib.contextmanager
+def laid_under(network: Network) -> Iterator[bool]:
+    """Let what nobody cuts meet ``network`` in the block, as if that were the real one; False when it is taken.
+
+    What is ``watched`` is watched above it. The libraries are imported here, so that none is used before its hooks are
+    there.
+    """
+    for library in LIBRARIES:
+        with contextlib.suppress(ImportError):
+            import_module(library)
+    with _hooked(network, _laying) as taken:
+        yield taken
+
+
+@contextlib.contextmanager
+def _hooked(network: Network, lock: threading.Lock) -> Iterator[bool]:
+    if not lock.acquire(blocking=False):
+        yield False
+        return
     try:
         with contextlib.ExitStack() as stack:
             for hook in _hooks(network):
                 _install(hook, stack)
-            yield network
+            yield True
     finally:
-        _hooking.release()
+        lock.release()
 
 
 def _hooks(network: Network) -> Iterator[Hook]:
@@ -187,12 +224,24 @@ def _install(hook: Hook, stack: contextlib.ExitStack) -> None:
 
 
 def heard(status: int, headers: Mapping[str, str], body: bytes | bytearray) -> Reply:
-    """A reply as it was read from a client, unpacked, without the headers that say how it was packed."""
+    """A reply as it was read from a client, unpacked, without the headers that say how it was packed.
+
+    A ``broken`` one has more bytes than are kept, or is packed in a way that is not known here.
+    """
     named = {name.lower(): text for name, text in headers.items()}
     packed = named.pop("content-encoding", "")
     for name in ("content-length", "transfer-encoding", "connection"):
         named.pop(name, None)
-    return Reply(status, named, _unpacked(bytes(body[:_BODY_MAX]), packed))
+    kept = bytes(body[:BODY_MAX])
+    unpacked = _unpacked(kept, packed)
+    whole = unpacked is not None and len(body) <= BODY_MAX
+    return Reply(status, named, kept if unpacked is None else unpacked, "whole" if whole else "broken")
+
+
+def _bytes(body: object) -> bytes:
+    if isinstance(body, str):
+        return body.encode("utf-8", "surrogatepass")
+    return bytes(body) if isinstance(body, bytes | bytearray) else b""
 
 
 def _text(value: object) -> str:
@@ -200,10 +249,12 @@ def _text(value: object) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def _unpacked(body: bytes, packed: str) -> bytes:
+def _unpacked(body: bytes, packed: str) -> bytes | None:
+    if packed in ("", "identity"):
+        return body
     with contextlib.suppress(OSError, EOFError, zlib.error):
         if packed == "gzip":
             return gzip.decompress(body)
         if packed == "deflate":
             return zlib.decompress(body)
-    return body
+    return None

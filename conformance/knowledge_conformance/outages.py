@@ -58,8 +58,12 @@ class Recording:
     @property
     def credentials(self) -> dict[str, str]:
         """What went with the calls and names itself a credential, by its name: of headers and of queries."""
-        named = (pair for call in self.calls for pair in _named(call))
-        return {name: value for name, text in named for value in _secrets(text) if not unsearchable(value)}
+        return {name: value for call in self.calls for name, value in credentials_of(call).items()}
+
+
+def credentials_of(call: Call) -> dict[str, str]:
+    """What went with one call and names itself a credential, by its name: of headers and of the query."""
+    return {name: value for name, text in _named(call) for value in _secrets(text) if not unsearchable(value)}
 
 
 def _named(call: Call) -> Iterator[tuple[str, str]]:

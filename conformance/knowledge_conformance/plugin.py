@@ -88,6 +88,8 @@ class Door:
             require=[*settings.require, *option("require")] if option("require") else None,
             strict_should=option("strict_should"),
             inject_network_faults=option("inject_network_faults"),
+            network_recording=option("network_recording"),
+            record_network=option("record_network"),
         )
 
     @pytest.hookimpl(optionalhook=True)

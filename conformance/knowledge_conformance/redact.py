@@ -27,17 +27,18 @@ _CUT_END: Final = 64
 _Replacement = str | Callable[[re.Match[str]], str]
 
 
-def redact(text: str, secrets: Iterable[str] = (), *, limit: int = LOOKED_AT_MAX) -> str:
+def redact(text: str, secrets: Iterable[str] = (), *, limit: int = LOOKED_AT_MAX, random: bool = True) -> str:
     """``text`` without what may be a key, each one replaced by ``[redacted]``; pure and total.
 
     ``secrets`` are taken out wherever they stand, in every spelling that ``spellings`` names. At most ``limit`` code
-    points are looked at; a longer text is cut there, and "…" says so.
+    points are looked at; a longer text is cut there, and "…" says so. Without ``random``, what is a key only by its
+    mixed letters and digits stays: it may be an id.
     """
     text = str.__str__(text)
     shown = mask_known(text, secrets, limit=limit)
     if len(text) > limit:
         shown = _before_cut(shown)
-    for pattern, replacement in _SIEVES:
+    for pattern, replacement in _SIEVES if random else _SIEVES[:-1]:
         shown = pattern.sub(replacement, shown)
     return f"{shown}…" if len(text) > limit else shown
 
@@ -137,10 +138,19 @@ def _keep_mark(match: re.Match[str]) -> str:
 
 
 def _query_value(match: re.Match[str]) -> str:
-    name = unquote_plus(match["name"])
-    plain = re.sub(r"[-_\s\[\]?]", "", name).casefold()
-    secret = plain in _QUERY_NAMES or _NAME_AT_END.search(name) or _NAME_AT_END.search(plain)
+    secret = names_parameter(unquote_plus(match["name"]))
     return f"{match['mark']}{match['name']}={MASK}" if secret else match[0]
+
+
+def names_parameter(name: str) -> bool:
+    """Whether a parameter of a query of this name holds a secret."""
+    plain = re.sub(r"[-_\s\[\]?]", "", name).casefold()
+    return plain in _QUERY_NAMES or names_secret(name) or names_secret(plain)
+
+
+def names_secret(name: str) -> bool:
+    """Whether a field of this name, wherever it stands, holds a secret."""
+    return _NAME_AT_END.search(name) is not None
 
 
 def _scheme_value(match: re.Match[str]) -> str:

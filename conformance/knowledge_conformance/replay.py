@@ -22,7 +22,7 @@ from knowledge_conformance.redact import mask_known
 from knowledge_conformance.render import show
 from knowledge_conformance.report import CheckReport
 from knowledge_conformance.results import CheckOutcome, CheckResult
-from knowledge_conformance.settings import OF_A_RUN, Settings, SettingsError, parse_settings
+from knowledge_conformance.settings import OF_OPTIONS, Settings, SettingsError, parse_settings
 from knowledge_provider import RetrievalRequest
 
 VERSION: Final = "1"
@@ -34,7 +34,9 @@ PAYLOAD_MAX: Final = 64_000
 """Bytes that a payload may become."""
 
 # Not of the run that is asked for: which provider, and what is made of its outcome.
-_LEFT_OUT: Final = {"providers", "require", "known_failures", *OF_A_RUN}
+_LEFT_OUT: Final = {"providers", "require", "known_failures", "network_recording"} | {
+    option.replace("-", "_") for option in OF_OPTIONS
+}
 # What may be long, and stands in the settings file as well.
 _LONG: Final = ("bases", "owners", "filters", "references")
 # What costs its owner something: never more of it than the run allows that asks for a token.
@@ -134,7 +136,12 @@ def settings_of(replay: Replay, folder: Settings) -> Settings:
     """
     base = folder if replay.over else Settings()
     # A known failure is what is wanted to be seen now.
-    kept = {**base.model_dump(by_alias=True, exclude_unset=True), "providers": folder.providers, "known-failures": {}}
+    own: dict[str, Any] = {
+        "providers": folder.providers,
+        "network-recording": folder.network_recording,
+        "known-failures": {},
+    }
+    kept = {**base.model_dump(by_alias=True, exclude_unset=True), **own}
     try:
         made = parse_settings({**kept, **replay.settings}, source="--replay")
     except SettingsError as error:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -20,6 +20,9 @@ from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.settings import Profile, Settings
 from knowledge_conformance.verdict import FacetState, Verdict, facet_states, not_established, sentence, verdict
 from knowledge_provider import PROTOCOL_VERSION
+
+RECORDED: Final = "network recording: "
+"""How the line begins that says what a run without a network cannot see."""
 
 
 class CheckReport(BaseModel):
@@ -145,6 +148,7 @@ def make_report(
         not_established=(
             *not_established(states, settings.required, kind),
             *left_out_lines(kind, settings),
+            *_recorded(kind, settings),
             *_accepted(ordered),
         ),
         proof=proof,
@@ -158,6 +162,12 @@ def write_reports(path: Path, reports: Sequence[Report]) -> None:
         slug = re.sub(r"[^A-Za-z0-9.]+", "-", report.target)
         place = path if len(reports) == 1 else path.with_stem(f"{path.stem}-{slug}")
         place.write_text(report.to_json(), encoding="utf-8")
+
+
+def _recorded(kind: Kind, settings: Settings) -> list[str]:
+    if kind is not PROVIDER or settings.played is None:
+        return []
+    return [f"{RECORDED}nothing is said of connections (clauses 1.8, 2.3, 2.4), nor of how long a back end takes"]
 
 
 def _accepted(results: Iterable[CheckResult]) -> list[str]:

@@ -1,11 +1,13 @@
 """What a user may say about their provider, read from TOML; knows files and shapes, no provider and no check."""
 
 import datetime
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import (
@@ -29,6 +31,10 @@ OWN_FILE: Final = "knowledge-conformance.toml"
 PROJECT_FILE: Final = "pyproject.toml"
 TABLE: Final = "knowledge-conformance"
 
+OF_OPTIONS: Final = MappingProxyType(
+    {"replay": "--replay TOKEN", "record-network": "--record-network FILE", "trial": "--prove"}
+)
+"""What no file sets, as a file would spell it, with the option that does."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BARE_KEY: Final = re.compile(r"[\w-]{1,80}")
 
@@ -158,9 +164,6 @@ class Profile(StrEnum):
     THOROUGH = "thorough"
 
 
-OF_A_RUN: Final = {"replay": "--replay TOKEN", "trial": "--prove"}
-"""What no file sets, with the option that does."""
-
 _PROFILED: Final[Mapping[str, Mapping[Profile, int]]] = {
     "max_calls": {Profile.FAST: 600, Profile.DEFAULT: 600, Profile.THOROUGH: 3000},
     "concurrency": {
@@ -183,7 +186,9 @@ class Settings(_Table):
     ``profile`` is which checks are run, and the default of ``max_calls``, ``concurrency`` and ``examples``. ``timeout``
     is in seconds for one call, ``max_calls`` bounds the calls of the whole run, ``examples`` is how many requests are
     generated, ``seed`` makes them others. ``references`` are what a retrieval source is asked for, each with the fields
-    of a reference. ``known_failures`` are by the check's id. ``replay`` is set by ``--replay`` alone, and ``trial`` by
+    of a reference. ``known_failures`` are by the check's id. ``network_recording`` is a file out of which the calls of
+    the provider's clients are answered, and ``record_network`` one into which they are, from the network as it is; it
+    goes before the other. ``record_network``, ``replay`` and ``trial`` are set by options alone, the last by
     ``--prove``.
     """
 
@@ -202,11 +207,14 @@ class Settings(_Table):
     secrets: tuple[_Variable, ...] = ()
     strict_should: bool = False
     inject_network_faults: bool = False
+    network_recording: _Line | None = None
     bases: Mapping[_Line, tuple[_Line, ...]] = Field(default_factory=dict)
     owners: Mapping[_Line, OwnerExpectation] = Field(default_factory=dict)
     filters: tuple[FilterExpectation, ...] = ()
     references: tuple[_Reference, ...] = ()
     known_failures: Mapping[_Line, KnownFailure] = Field(default_factory=dict)
+    # Of an option, never of a file: a recording is made when somebody wants one.
+    record_network: _Line | None = None
     # Of a --replay token, never of a file: it makes a check look at one input alone.
     replay: dict[str, JsonValue] | None = None
     # Of a fault's trial, never of a file: that a check catches it is all that is asked, not on how small an input.
@@ -221,6 +229,11 @@ class Settings(_Table):
     def thorough(self) -> bool:
         """Whether checks try all that there is, where they otherwise try some."""
         return self.profile is Profile.THOROUGH
+
+    @property
+    def played(self) -> str | None:
+        """The recording that stands in for the network, if one does; one that is made goes before it."""
+        return self.network_recording if self.record_network is None else None
 
     def changed(self) -> set[str]:
         """The names of the settings that are not what the profile makes them."""
@@ -244,9 +257,18 @@ def read_settings(folder: Path) -> Settings:
         return Settings()
     document = _toml(path)
     table = _project_table(document) or (document if path.name == OWN_FILE else {})
-    for name in OF_A_RUN.keys() & (table if isinstance(table, dict) else {}):
-        raise SettingsError(f"{path.name}: {name}: is no setting of a file; pass {OF_A_RUN[name]}")
-    return parse_settings(table, source=path.name)
+    for name, option in OF_OPTIONS.items():
+        if isinstance(table, dict) and name in table:
+            raise SettingsError(f"{path.name}: {name}: is no setting of a file; pass {option}")
+    return _placed(parse_settings(table, source=path.name), path.parent, folder)
+
+
+def _placed(settings: Settings, home: Path, folder: Path) -> Settings:
+    """The settings with a path of theirs, which is told from ``home``, as it is told from ``folder``."""
+    told = settings.network_recording
+    if told is None or home == folder:
+        return settings
+    return override(settings, network_recording=os.path.relpath(home / told, folder))
 
 
 def settings_file(folder: Path) -> Path | None:
@@ -302,7 +324,8 @@ def _explain(error: ValidationError, source: str) -> str:
     first = min(found, key=lambda each: each["type"] != "extra_forbidden")
     place = ".".join(_named(part) for part in first["loc"]) or TABLE
     if first["type"] == "extra_forbidden":
-        known = ", ".join(sorted(name.replace("_", "-") for name in Settings.model_fields.keys() - OF_A_RUN.keys()))
+        names = {name.replace("_", "-") for name in Settings.model_fields}
+        known = ", ".join(sorted(names.difference(OF_OPTIONS)))
         return f"{source}: {place}: there is no such setting; the settings are: {known}"
     message = first["msg"].removeprefix("Value error, ")
     return f"{source}: {place}: {message[:1].lower()}{message[1:]}"

@@ -53,6 +53,12 @@ class Survey:
             self._unasked.extend(_others(self._made))
         return self._made
 
+    def rest(self) -> list[RetrievalRequest]:
+        """What another survey of the same provider may ask, and the checks after it, where this one was made."""
+        made = self._made or ()
+        probes = [RetrievalRequest(query=query) for query in PROBES] if answered(made) else []
+        return [*probes, *_others(made)]
+
     def unasked(self, count: int) -> list[RetrievalRequest]:
         """At most ``count`` requests of this corpus that were never asked in this process, and now count as asked.
 

@@ -10,7 +10,7 @@ from knowledge_conformance.check import Check, Level
 from knowledge_conformance.kinds import KINDS, PROVIDER, SOURCE, kind_of
 from knowledge_conformance.proof import Ending, Proof, grouped
 from knowledge_conformance.reading import reason
-from knowledge_conformance.report import CheckReport, Report
+from knowledge_conformance.report import RECORDED, CheckReport, Report
 from knowledge_conformance.results import FAILING, CheckOutcome, CheckResult
 from knowledge_conformance.settings import Profile, Settings
 from knowledge_conformance.verdict import FacetState
@@ -55,9 +55,9 @@ def failure_lines(result: CheckResult | CheckReport, target: str, settings: Sett
 def _again(target: str, check: Check, settings: Settings, token: str | None) -> str:
     kind = kind_of(check)
     if token is not None:
-        # A token alone switches no network faults on.
-        faults = " --inject-network-faults" if settings.inject_network_faults and kind is PROVIDER else ""
-        return f"pytest --{kind.name}={target} --replay={token}{faults}"
+        # A token alone switches no network faults on, and names no file.
+        given = _network_options(settings) if kind is PROVIDER else []
+        return " ".join([f"pytest --{kind.name}={target} --replay={token}", *given])
     options: dict[str, tuple[object, ...]] = {
         "--provider-profile": () if settings.profile is Profile.DEFAULT else (settings.profile,),
         "--provider-examples": _changed(settings, "examples"),
@@ -78,9 +78,16 @@ def _again(target: str, check: Check, settings: Settings, token: str | None) -> 
             "--max-calls": _changed(settings, "max_calls"),
         }
     given = [shlex.quote(f"{name}={value}") for name, values in options.items() for value in values]
-    flags = {"--strict-should": settings.strict_should, "--inject-network-faults": settings.inject_network_faults}
-    set_ones = [name for name, is_set in flags.items() if is_set and (kind is PROVIDER or name == "--strict-should")]
-    return " ".join(["pytest", f"--{kind.name}={target}", f"{kind.name}::{check.id}", *given, *set_ones])
+    given += ["--strict-should"] if settings.strict_should else []
+    given += _network_options(settings) if kind is PROVIDER else []
+    return " ".join(["pytest", f"--{kind.name}={target}", f"{kind.name}::{check.id}", *given])
+
+
+def _network_options(settings: Settings) -> list[str]:
+    given = ["--inject-network-faults"] if settings.inject_network_faults else []
+    if settings.played is not None:
+        given.append(shlex.quote(f"--network-recording={settings.played}"))
+    return given
 
 
 def _changed(settings: Settings, name: str) -> tuple[object, ...]:
@@ -145,7 +152,7 @@ def verdict_lines(report: Report) -> Iterator[str]:
     clauses = [line for line in report.not_established if line.startswith("clause ")]
     # What the facets leave open stands in the verdict already, unless it is why the verdict is what it is.
     missing = [line for line in report.not_established if line not in clauses and "required" in line]
-    missing += [line for line in report.not_established if line.startswith("fast profile: ")]
+    missing += [line for line in report.not_established if line.startswith(("fast profile: ", RECORDED))]
     numbers = ", ".join(line.removeprefix("clause ").partition(":")[0] for line in clauses)
     said = [f"clauses {numbers}. Why: knowledge-kit checks"] if numbers else []
     yield from _field("unsaid", "; ".join([*missing, *said]) or "nothing")

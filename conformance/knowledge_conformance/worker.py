@@ -6,7 +6,7 @@ it stands in a child process or beside a debugger: what it has to say goes throu
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from typing import Any, Final, TypeVar
@@ -25,8 +25,11 @@ from knowledge_conformance.render import never_show, show_error
 from knowledge_conformance.results import BROKEN, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Life, Subject
+from knowledge_conformance.tape_file import TapeError
+from knowledge_conformance.taping import Player, Recorder, Taping, taped
 from knowledge_conformance.target import Opening, Target, TargetError, factory_of, load, open_provider
 from knowledge_conformance.watched import OutOfCallsError, Watched
+from knowledge_provider import RetrievalRequest
 
 CLOSE_SECONDS: Final = 1.5
 WIND_DOWN_SECONDS: Final = 0.5
@@ -58,15 +61,20 @@ class Worker:
         self._opened: Opened | None = None
         self._closes = True
         self._remaining = 0
+        self._network = contextlib.ExitStack()
+        self._tape: Player | Recorder | None = None
 
     def open(self) -> None:
         """Load the target and open a first provider, which the first check gets."""
         try:
             _refuse_without_hypothesis()
+            if self._kind is PROVIDER:
+                self._tape = self._network.enter_context(taped(Taping.of(self._settings)))
             with overheard(self._secrets, "importing its module", self._imported):
                 self._target = load(self._named, self._kind.wanted) if isinstance(self._named, str) else self._named
             self._opened = self._made(self._target, self._secrets)
-        except TargetError as error:
+        except (TargetError, TapeError) as error:
+            self._network.close()
             self._tell({"unusable": str(error)})
         else:
             self._tell({"opened": {"instance": self._target.instance, "entered": self._opened.life.entered}})
@@ -91,12 +99,20 @@ class Worker:
     def close(self, remaining: int) -> None:
         """Close what is open, with at most ``remaining`` calls of the provider."""
         self._remaining = remaining
+        with contextlib.suppress(BaseException):
+            self._ask_rest()
         self._release()
+        self.unhook()
         self._tell({"closed": True})
 
     def abandon(self) -> None:
         """Let go of what is open, without calling it."""
         self._release(close=False)
+        self.unhook()
+
+    def unhook(self) -> None:
+        """Give the network of this process back; also from another thread, where this one does not come back."""
+        self._network.close()
 
     def _checked(self, check: Check, remaining: int) -> CheckResult:
         allowed = self._allowed(check, remaining)
@@ -104,11 +120,27 @@ class Worker:
             return engine.left_out(check, observations=0, calls=0, limit=self._settings.max_calls)
         opened = self._provider(check)
         subject = self._subject(opened, allowed)
-        result = self._completed(check, subject, opened)
+        result = self._taped(self._completed(check, subject, opened))
         opened.life.spent = opened.life.spent or (opened.instance and check.closes)
         if result.outcome in BROKEN and isinstance(subject, Subject):
             return result.model_copy(update={"manner": subject.manner(opened.steps)})
         return result
+
+    def _ask_rest(self) -> None:
+        # Where a call is cancelled is another place each time: what is never answered now may have to be in a run that
+        # has the recording alone. Last, so that no cache has an answer before a check wants it from the network.
+        if not isinstance(self._tape, Recorder) or self._target is None or self._remaining <= 1:
+            return
+        opened = self._opened = self._opened or self._made(self._target, ())
+        subject = self._subject(opened, self._remaining - 1)
+        if isinstance(subject, Subject):
+            opened.run(_asked(subject, self._survey.rest()))
+
+    def _taped(self, result: CheckResult) -> CheckResult:
+        if self._tape is None:
+            return result
+        self._tape.keep()
+        return self._tape.noted(result)
 
     def _completed(self, check: Check, subject: Watched, opened: "Opened") -> CheckResult:
         try:
@@ -304,6 +336,11 @@ def _refuse_without_hypothesis() -> None:
 
 _kept: Final[list[Opened]] = []
 """Providers that may not be closed: only to forget one would run its ``__del__``, or leave its context manager."""
+
+
+async def _asked(subject: Subject, requests: Sequence[RetrievalRequest]) -> None:
+    for request in requests:
+        await subject.attempt(request)
 
 
 async def _value_of(future: "asyncio.Future[Value]") -> Value:

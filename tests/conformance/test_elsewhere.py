@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from knowledge_conformance.elsewhere import ElsewhereError, Question, ask_elsewhere
+from knowledge_conformance.taping import Taping
 from knowledge_fakes.handbook import load_handbook
 from knowledge_provider import RetrievalRequest
 
@@ -82,7 +83,7 @@ def test_a_declared_secret_is_in_no_message(monkeypatch: pytest.MonkeyPatch) -> 
     """It is masked there, before the text is cut."""
     monkeypatch.setenv(targets.SECRET, "tarnbrook-9f3c-not-to-be-seen")
     with pytest.raises(ElsewhereError, match="PermissionError") as found:
-        ask("leaking", secrets=(targets.SECRET,))
+        ask("leaking", taping=Taping(secrets=(targets.SECRET,)))
     assert "9f3c" not in str(found.value)
 
 

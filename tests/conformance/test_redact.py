@@ -266,3 +266,10 @@ def test_importing_it_loads_neither_hypothesis_nor_pytest() -> None:
         "sys.exit(not {'pytest', 'hypothesis'}.isdisjoint(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_what_only_looks_random_may_stay() -> None:
+    """It may be an id; what is named so, or has a vendor's prefix, goes all the same."""
+    text = "doc-f3A9c0E1d77B44b2x8 password=hunter2 sk-0123456789abcdef"
+    assert redact(text, random=False) == f"doc-f3A9c0E1d77B44b2x8 password={MASK} {MASK}"
+    assert "f3A9c0E1d77B44b2x8" not in redact(text)

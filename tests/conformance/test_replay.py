@@ -411,6 +411,7 @@ def test_a_replay_writes_no_known_failures(tmp_path: Path) -> None:
     [
         ("replay = { request = { query = 'x' } }", "replay: is no setting of a file; pass --replay TOKEN"),
         ("trial = true", "trial: is no setting of a file; pass --prove"),
+        ("record-network = 'a.json'", "record-network: is no setting of a file; pass --record-network FILE"),
     ],
 )
 def test_what_an_option_sets_is_no_file_s(written: str, said: str, tmp_path: Path) -> None:
@@ -419,3 +420,10 @@ def test_what_an_option_sets_is_no_file_s(written: str, said: str, tmp_path: Pat
     done = run_pytest(tmp_path, f"--provider={SOUND}")
     assert done.returncode == 4
     assert said in done.stdout
+
+
+def test_a_token_names_no_file_and_a_folder_keeps_its_own() -> None:
+    """A recording is a file of whoever runs the kit."""
+    text = written(settings=Settings(network_recording="net.json", record_network="new.json"))
+    assert text == written()
+    assert settings_of(read_token(text), Settings(network_recording="mine.json")).network_recording == "mine.json"

@@ -155,6 +155,8 @@ WRONG: dict[str, tuple[object, str]] = {
     "filters": ([{"query": "x", "filter": {1: 2}}], "valid string"),
     "references": ([{"id": "https://wiki.example.com"}], "is no reference: id: wanted no URL"),
     "known-failures": ({"KP-304": {"reason": " "}}, "say why this failure is accepted"),
+    "network-recording": (" ", "at least 1 character"),
+    "record-network": (3, "valid string"),
     "replay": ("KP-304", "valid dictionary"),
     "trial": ("perhaps", "valid boolean"),
 }
@@ -311,3 +313,20 @@ def test_a_key_where_a_variables_name_belongs_is_refused(value: str) -> None:
     with pytest.raises(SettingsError, match="write the name, never the value") as caught:
         parse_settings({"secrets": [value]}, source="settings.toml")
     assert not value or value not in str(caught.value)
+
+
+def test_a_recording_is_found_beside_the_file_that_names_it(tmp_path: Path) -> None:
+    """Wherever below it the run starts."""
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    written(tmp_path, knowledge_conformance="network-recording = 'tests/network.json'")
+    assert read_settings(tmp_path).network_recording == "tests/network.json"
+    assert read_settings(inner).network_recording == "../../tests/network.json"
+
+
+def test_a_recording_is_made_when_an_option_asks_for_it(tmp_path: Path) -> None:
+    """Never by a file; and then none is played."""
+    with pytest.raises(SettingsError, match="record-network: is no setting of a file; pass --record-network FILE"):
+        read_settings(written(tmp_path, knowledge_conformance="record-network = 'net.json'"))
+    both = Settings(network_recording="net.json", record_network="net.json")
+    assert (Settings(network_recording="net.json").played, both.played, Settings().played) == ("net.json", None, None)

@@ -175,3 +175,19 @@ def test_the_first_owners_query_is_one_of_those_that_promise_an_answer() -> None
     subject = subject_of(Provider(found), Survey(), queries=("a", "hers"), owners=owners)
     assert configured_queries(subject) == ("a", "hers")
     assert configured_queries(subject_of(Provider(found), Survey(), owners=owners)) == ("hers",)
+
+
+def test_what_another_survey_may_ask_is_known() -> None:
+    """All probes, and what the checks ask beside them: words of the corpus, and other sizes."""
+    provider = Provider(lambda _: [{"id": "1", "content": "Holidays begin in summer"}])
+    survey = Survey()
+
+    async def rest() -> list[RetrievalRequest]:
+        assert survey.rest() == []
+        await subject_of(provider, survey).survey()
+        taken = survey.unasked(2)
+        assert {each.query for each in taken} <= {each.query for each in survey.rest()}
+        return survey.rest()
+
+    queries = [each.query for each in asyncio.run(rest())]
+    assert {*PROBES, "Holidays", "begin", "summer"} <= {*queries}

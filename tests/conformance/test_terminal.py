@@ -149,3 +149,14 @@ def test_failures_are_what_makes_a_provider_not_conformant(outcome: CheckOutcome
     """Advice is none."""
     found = [check.id for check in failures(report(KP_304=outcome))]
     assert found == (["KP-304"] if outcome in FAILING else [])
+
+
+def test_a_recording_is_played_again() -> None:
+    """The command names the file; one that was recorded need not be recorded again."""
+    result = CheckResult(id="KP-519", outcome=CheckOutcome.FAILED, wanted="x", saw="y")
+    for token in (None, "KP-519.1.x.y"):
+        found = result.model_copy(update={"replay": token})
+        played = list(failure_lines(found, "acme:provider", Settings(network_recording="my net.json")))
+        assert played[-1].endswith(" '--network-recording=my net.json'")
+        recorded = list(failure_lines(found, "acme:provider", Settings(record_network="net.json")))
+        assert "net.json" not in recorded[-1]

@@ -25,7 +25,7 @@ from page_examples import Reader
 import knowledge_conformance
 import knowledge_provider
 from knowledge_conformance import catalogue, documentation, kinds
-from knowledge_conformance.settings import OF_A_RUN, Settings
+from knowledge_conformance.settings import OF_OPTIONS, Settings
 from knowledge_provider import ERROR_CODES, limits
 
 ROOT = Path(__file__).parents[2]
@@ -168,7 +168,7 @@ def test_every_setting_and_option_is_explained() -> None:
     for name, field in Settings.model_fields.items():
         spelled = name.replace("_", "-")
         assert f"`{spelled}`" in text or f"{spelled} =" in text or f".{spelled}]" in text, name
-        if isinstance(field.default, int | float) and name not in OF_A_RUN:
+        if isinstance(field.default, int | float) and name not in OF_OPTIONS:
             assert f"| `{spelled}` | {str(field.default).lower()} |" in text, name
     assert {option for option in options() if f"`{option}" not in text} == set()
 

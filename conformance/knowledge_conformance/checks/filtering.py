@@ -8,6 +8,7 @@ from knowledge_conformance.check import Check, Facet, Inapplicable, Inconclusive
 from knowledge_conformance.checks.identity import claims
 from knowledge_conformance.checks.requests import require_decided
 from knowledge_conformance.exchange import Exchange, as_dict, place
+from knowledge_conformance.exclusions import excluded_value, fields_with, reads_as_exclusion
 from knowledge_conformance.ownership import ids_of
 from knowledge_conformance.plain import copied, is_exactly
 from knowledge_conformance.ranges import Ends, beyond
@@ -58,7 +59,7 @@ def _is_flat(wanted: object) -> bool:
 
 def _calls(settings: Settings) -> int:
     filters = min(len(settings.filters), FILTERS_MAX)
-    return filters and 2 + filters * (1 + 2 * _IMPOSSIBLE_MAX)
+    return filters and 2 + filters * (1 + 3 * _IMPOSSIBLE_MAX)
 
 
 # Clause 3.5
@@ -77,7 +78,7 @@ async def filters_hold(subject: Subject) -> None:
     A filter that is dropped answers more than was asked for, and nobody sees it. Each filter of the settings selects
     what they say; where a result shows the field, with the value; and with a value that no document has, nothing. A
     number or a date may be a bound: it is asked for below and above all that documents have, of which one gives nothing
-    with a bound, and both with equality.
+    with a bound, and both with equality. A filter that leaves out what has the value has to leave something out.
     """
     named = _named(subject.settings)
     if not await claims(subject, "filters"):
@@ -93,20 +94,26 @@ async def filters_hold(subject: Subject) -> None:
         _refuse_others(exchange, each, named, {})
         _require_selected(exchange, each)
         subject.observe()
-    ends = await _ends(subject, named)
+    ends = await _ends(subject, named, answers)
     for exchange, each in zip(answers, named, strict=True):
         _refuse_others(exchange, each, named, ends)
     await _require_served(subject, named[0])
 
 
-async def _ends(subject: Subject, named: tuple[FilterExpectation, ...]) -> dict[str, Ends]:
+async def _ends(subject: Subject, named: tuple[FilterExpectation, ...], answers: Sequence[Exchange]) -> dict[str, Ends]:
     """What filters on ordered fields select beyond all documents; raises ``Violation`` for one that is dropped."""
     nowhere: list[Exchange] = []
     ends: dict[str, Ends] = {}
+    excluding: dict[str, bool] = {}
     for probe in _impossible(named):
         asked = [await ask_filtered(subject, probe.query, {**probe.filter, probe.name: each}) for each in probe.values]
         nowhere += asked
-        _refuse_dropped(asked)
+        if all(exchange.count for exchange in asked):
+            if probe.name not in excluding:
+                with_it = next(pair for pair in zip(named, answers, strict=True) if probe.name in pair[0].filter)
+                excluding[probe.name] = await _leaves_out(subject, probe.name, *with_it)
+            if not excluding[probe.name]:
+                raise _dropped(asked)
         subject.observe(sum(exchange.error is None for exchange in asked))
         if len(asked) > 1:
             # What was refused may be a bound that is checked.
@@ -116,15 +123,33 @@ async def _ends(subject: Subject, named: tuple[FilterExpectation, ...]) -> dict[
     return ends
 
 
-def _refuse_dropped(asked: Sequence[Exchange]) -> None:
-    if all(exchange.count for exchange in asked):
-        at_one_end = ", and as many or more at the other end, where a bound gives nothing" if len(asked) > 1 else ""
-        raise Violation(
-            wanted="nothing for a value that no document has",
-            saw=f"{min(asked, key=lambda each: each.count).size}{at_one_end}",
-            hint=_HONOUR,
-            where=str(asked[-1]),
-        )
+async def _leaves_out(subject: Subject, name: str, each: FilterExpectation, answer: Exchange) -> bool:
+    """Whether the filter's field ``name`` leaves out what has its value; raises ``Inconclusive`` where it may."""
+    value = each.filter[name]
+    rest = {other: held for other, held in each.filter.items() if other != name}
+    without = await ask_filtered(subject, each.query, rest)
+    kept = {*ids_of(answer)}
+    gone = (entry for key, (_, entry) in zip(ids_of(without), without.entries, strict=True) if key not in kept)
+    left_out = list(map(metadata_of, gone))
+    shown = fields_with(map(metadata_of, (entry for _, entry in answer.entries)), value)
+    if fields_with(left_out, value) - shown:
+        return True
+    if left_out or shown or not reads_as_exclusion(name, value):
+        return bool(left_out) and reads_as_exclusion(name, value)
+    raise Inconclusive(
+        f"{show(each.filter)} reads as if it left something out, and leaves nothing out of {show(each.query)}",
+        hint="name a query in [[filters]] whose answer without the filter has something that it leaves out",
+    )
+
+
+def _dropped(asked: Sequence[Exchange]) -> Violation:
+    at_one_end = ", and as many or more at the other end, where a bound gives nothing" if len(asked) > 1 else ""
+    return Violation(
+        wanted="nothing for a value that no document has",
+        saw=f"{min(asked, key=lambda each: each.count).size}{at_one_end}",
+        hint=_HONOUR,
+        where=str(asked[-1]),
+    )
 
 
 async def _require_served(subject: Subject, each: FilterExpectation) -> None:
@@ -173,6 +198,9 @@ def _refuse_others(
 
 
 def _refutes(held: object, wanted: object, ends: Ends | None) -> bool:
+    left_out = excluded_value(wanted)
+    if left_out is not None:
+        return held == left_out
     if beyond(wanted) is None:
         return contradicts(held, wanted)
     # An ordered field of which nothing was tried may be a bound.
@@ -182,6 +210,8 @@ def _refutes(held: object, wanted: object, ends: Ends | None) -> bool:
 def _excludes(one: Mapping[str, Any], two: Mapping[str, Any], ends: Mapping[str, Ends]) -> bool:
     """Whether both ask for another value of the same single field, which a document has one of."""
     values = (*one.values(), *two.values())
+    if any(reads_as_exclusion(name, value) for each in (one, two) for name, value in each.items()):
+        return False
     single = one.keys() == two.keys() and len(one) == 1 and all(map(_is_flat, values)) and one != two
     return single and (all(beyond(value) is None for value in values) or ends.get(next(iter(one))) == Ends())
 

@@ -9,6 +9,7 @@ from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.ranking import Ranked, difference, ranked
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
+from knowledge_conformance.taping import Taping
 
 _REQUESTS: Final = 3
 _SAME: Final = "the same ids in the same order; results of equal score may swap"
@@ -92,7 +93,7 @@ async def the_same_in_another_process(subject: Subject) -> None:
 async def _there(subject: Subject, target: str, asked: list[Exchange]) -> list[Ranked]:
     requests = [before.request.model_copy(deep=True) for before in asked]
     settings = subject.settings
-    question = Question(target, subject.owner, requests, settings.timeout, settings.secrets)
+    question = Question(target, subject.owner, requests, settings.timeout, Taping.of(settings))
     # The provider that is made there is closed there, too.
     subject.count("close() in another process", question.most)
     for request in requests:

@@ -52,7 +52,7 @@ def test_it_asks_what_was_asked_here(asked: list[Question]) -> None:
     found = result(HandbookProvider())
     assert found.outcome is CheckOutcome.PASSED
     (question,) = asked
-    assert (question.target, question.owner, question.secrets) == (TARGET, "conformance-owner", ("ACME_KEY",))
+    assert (question.target, question.owner, question.taping.secrets) == (TARGET, "conformance-owner", ("ACME_KEY",))
     assert len(question.requests) == found.observations == 3
     # Those of the other process count, too, with its close().
     assert BY_ID["KP-315"].calls == 3 + 3 + 1

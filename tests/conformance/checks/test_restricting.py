@@ -9,6 +9,7 @@ import pytest
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.checks.filtering import contradicts
 from knowledge_conformance.engine import run_check
+from knowledge_conformance.exclusions import reads_as_exclusion
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
@@ -297,6 +298,98 @@ def test_an_answer_beyond_both_ends_is_no_bound() -> None:
     assert found.outcome is CheckOutcome.FAILED
     assert found.wanted == "nothing for a value that no document has"
     assert str(found.saw).endswith("at the other end, where a bound gives nothing")
+
+
+def all_but(key: str, field: str = "department", *, metadata: bool = True, mark: str = "", **changed: bool) -> Any:
+    """A handbook whose filter ``key`` leaves out what has the value; ``changed`` is what it does wrong."""
+
+    class Excluding(HandbookProvider):
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            rest = {name: value for name, value in request.filters.items() if name != key}
+            answer = await super().retrieve(request.model_copy(update={"filters": rest}), context)
+            value = request.filters.get(key)
+            left_out = value.removeprefix(mark) if isinstance(value, str) else value
+            rows = answer["results"]
+            if value is not None and not changed.get("drops"):
+                rows = [row for row in rows if row["metadata"][field] != left_out]
+            if changed.get("drops_unknown") and "no-such" not in str(value) and value is not None:
+                rows = [row for row in answer["results"] if row["metadata"][field] == left_out]
+            return rows if metadata else [{**row, "metadata": {}} for row in rows]
+
+    return Excluding()
+
+
+def excluding(filters: dict[str, Any], query: str = "release policy") -> dict[str, Any]:
+    return {"filters": [{"query": query, "filter": filters}]}
+
+
+EXCLUDING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "an operator behind the name": ({"department!": "people"}, {}),
+    "the same, and nothing shown": ({"department!": "people"}, {"metadata": False}),
+    "a name without an operator": ({"hide": "people"}, {}),
+    "a word in the name": ({"notDepartment": "people"}, {"metadata": False}),
+    "an operator before the value": ({"department": "!people"}, {"mark": "!"}),
+    "a number": ({"revision!": 5}, {"field": "revision"}),
+}
+
+
+@pytest.mark.parametrize(("filters", "made"), EXCLUDING.values(), ids=EXCLUDING)
+def test_a_filter_that_leaves_out_is_no_false_alarm(filters: dict[str, Any], made: dict[str, Any]) -> None:
+    """It leaves nothing out for a value that is nowhere, and that is no filter that was dropped."""
+    (key,) = filters
+    found = result("KP-312", excluding(filters, "training holidays release"), all_but(key, **made))
+    assert found.outcome is CheckOutcome.PASSED, found
+
+
+@pytest.mark.parametrize(
+    ("key", "made"),
+    [
+        ("department!", {"drops": True}),
+        ("hide", {"drops": True}),
+        ("hide", {"drops": True, "metadata": False}),
+        ("team", {"drops_unknown": True}),
+    ],
+)
+def test_one_that_leaves_nothing_out_is_caught(key: str, made: dict[str, Any]) -> None:
+    """What is dropped leaves nothing out; and of equality that is dropped for unknown values, the rest is left out."""
+    found = result("KP-312", excluding({key: "people"}, "training holidays release"), all_but(key, **made))
+    assert found.outcome is CheckOutcome.FAILED, found
+    assert found.wanted == "nothing for a value that no document has"
+
+
+def test_an_exclusion_is_not_known_to_work_where_nothing_could_be_left_out() -> None:
+    """Neither a pass nor an alarm: another query may tell."""
+    provider = all_but("department!", metadata=False, drops=True)
+    found = result("KP-312", excluding({"department!": "people"}, "training holidays release"), provider)
+    assert found.outcome is INCONCLUSIVE
+    assert "leaves nothing out" in str(found.saw)
+
+
+def test_two_exclusions_may_select_the_same() -> None:
+    """What is neither of two teams' comes with both filters."""
+    query = "training holidays release incident"
+    two = [{"query": query, "filter": {"department!": each}} for each in ("people", "nobody")]
+    both = result("KP-312", {"filters": two}, all_but("department!"))
+    assert both.outcome is CheckOutcome.PASSED, both
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("team!", "x", True), ("team!=", "x", True), ("!team", "x", True), ("-team", "x", True),
+        ("not_team", "x", True),
+        ("notTeam", "x", True), ("team__ne", "x", True), ("team.neq", "x", True), ("teamNot", "x", True),
+        ("teamNe", "x", True), ("exclude_team", "x", True), ("team_not_in", "x", True), ("without", "x", True),
+        ("team", "!x", True), ("team", "!= x", True), ("team", "not:x", True), ("team", "<>x", True),
+        ("team", "x", False), ("note", "x", False), ("notebook", "x", False), ("zone", "x", False),
+        ("none", "x", False),
+        ("scene", "x", False), ("knot", "x", False), ("team", "!", False), ("team", "nothing", False),
+        ("team", 7, False),
+    ],
+)  # fmt: skip
+def test_what_reads_as_an_exclusion(name: str, value: object, expected: bool) -> None:
+    """An operator, or a word of its own; not a part of a word."""
+    assert reads_as_exclusion(name, value) is expected
 
 
 @pytest.mark.parametrize(
