@@ -61,6 +61,11 @@ def pair_of(owners: Sequence[Owner]) -> tuple[Owner, Owner]:
     return next((one, two) for one in owners for two in owners if _keeps(two, one))
 
 
+def alone_of(owner: Owner, owners: Iterable[Owner]) -> frozenset[str]:
+    """What ``owner`` sees and none of the others may."""
+    return owner.sees.intersection(*(other.foreign for other in owners if other != owner))
+
+
 def _keeps(holder: Owner, other: Owner) -> bool:
     return bool(holder.sees & other.foreign)
 

@@ -8,6 +8,7 @@ from knowledge_conformance.check import Inapplicable, Inconclusive
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.ownership import (
     Secret,
+    alone_of,
     crossed,
     ids_of,
     owners_of,
@@ -114,3 +115,11 @@ def test_the_finding_names_who_got_it() -> None:
     assert found.saw == "the result 't-1', which is another's, in an answer to the owner 'mara'"
     assert found.where is not None
     assert "'salary'" in found.where
+
+
+def test_what_an_owner_sees_alone_no_other_sees() -> None:
+    """Not even one of several."""
+    assert alone_of(MARA, [MARA, TOMAS]) == {"m-1"}
+    assert alone_of(TOMAS, [MARA, TOMAS]) == {"t-1"}
+    also = MARA._replace(name="MARA", foreign=frozenset({"t-1"}))
+    assert alone_of(MARA, [MARA, TOMAS, also]) == frozenset()

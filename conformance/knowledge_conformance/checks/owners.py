@@ -18,6 +18,7 @@ from knowledge_conformance.ownership import (
     OWNERS_MAX,
     Owner,
     Secret,
+    alone_of,
     crossed,
     ids_of,
     owners_of,
@@ -140,12 +141,12 @@ async def no_cache_crosses_owners(subject: Subject) -> None:
 
 
 async def _refuse_lookalikes(subject: Subject, owners: Sequence[Owner]) -> None:
-    """Ask as those whose ids look like an owner's, once it has been answered."""
-    _, victim = pair_of(owners)
+    """Ask as those whose ids look like an owner's, once it has been answered, for what it alone sees."""
+    victim = next((owner for owner in owners if alone_of(owner, owners)), None)
+    if victim is None:
+        return
     own = await own_answer(subject, victim)
-    others = [owner for owner in owners if owner is not victim]
-    alone = victim.sees.intersection(*(other.foreign for other in others))
-    secret = secret_of(victim._replace(foreign=alone), [own])
+    secret = secret_of(victim._replace(foreign=alone_of(victim, owners)), [own])
     for how, name in lookalikes(victim.name).items():
         if name in subject.settings.owners:
             continue

@@ -73,6 +73,27 @@ def test_owners_who_do_not_get_their_own_prove_nothing(check_id: str) -> None:
     assert result(check_id, misspelt).outcome is INCONCLUSIVE
 
 
+def test_who_refuses_an_owner_whose_id_only_looks_known_keeps_apart() -> None:
+    """Nothing is handed over, and those who are known are served."""
+
+    class Directory(HandbookProvider):
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            if context.owner_id not in OWNERS["owners"]:
+                raise PermissionError("unknown")
+            return await super().retrieve(request, context)
+
+    assert result("KP-404", OWNERS, Directory()).outcome is CheckOutcome.PASSED
+
+
+def test_an_owner_of_the_settings_is_none_who_only_looks_alike() -> None:
+    """Whose is what they say themselves: two spellings may be one account."""
+    settings = with_owners(TOMAS={"query": "salary letter", "sees": ["notes-tomas#salary"]})
+    fault = FAULTS["owner_in_any_case"]
+    found = result("KP-404", settings, fault.wrap(HandbookProvider()))
+    assert found.outcome is CheckOutcome.FAILED
+    assert "'mara'" in str(found.wanted)
+
+
 @pytest.mark.parametrize("check_id", OWNERS_ASKED)
 def test_one_owner_is_too_few(check_id: str) -> None:
     """The hint asks for a second one."""
