@@ -13,12 +13,10 @@ from typing import Any, Final
 from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Phase, Violation, calls_where, check
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.interleaving import interleaved
-from knowledge_conformance.lookalikes import LOOKALIKES_MAX, lookalikes
 from knowledge_conformance.ownership import (
     OWNERS_MAX,
     Owner,
     Secret,
-    alone_of,
     crossed,
     ids_of,
     owners_of,
@@ -37,12 +35,13 @@ _BLANK: Final = ("", " \t")
 _ONE_PLACE: Final = "select by context.owner_id in the back end's own query, before anything else is looked at"
 
 
-def _asking(query: str) -> RetrievalRequest:
+def asking(query: str) -> RetrievalRequest:
+    """The request for as much as can be had to a query."""
     return RetrievalRequest(query=query[: limits.QUERY_MAX], top_k=limits.TOP_K_MAX)
 
 
 async def _answer(subject: Subject, owner: Owner, query: str, **ids: str) -> Exchange:
-    return await subject.retrieve(_asking(query), subject.context(owner_id=owner.name, **ids))
+    return await subject.retrieve(asking(query), subject.context(owner_id=owner.name, **ids))
 
 
 async def own_answer(subject: Subject, owner: Owner) -> Exchange:
@@ -64,7 +63,7 @@ async def require_served(subject: Subject, asker: Owner, victim: Owner) -> None:
     Raises ``Inconclusive`` when one of them is not answered any more, or ``victim`` does not get its own.
     """
     for owner in dict.fromkeys((asker, victim)):
-        exchange = await subject.attempt(_asking(victim.query), subject.context(owner_id=owner.name))
+        exchange = await subject.attempt(asking(victim.query), subject.context(owner_id=owner.name))
         if exchange.error is not None:
             raise Inconclusive(
                 f"the owner {show(owner.name)}, who asks {show(victim.query)} and nothing else, got no answer at the "
@@ -116,15 +115,14 @@ def _around(owners: Sequence[Owner]) -> list[tuple[Owner, Owner]]:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-401",),
-    calls=calls_where("owners", 4 * OWNERS_MAX + LOOKALIKES_MAX + 2),
+    calls=calls_where("owners", 4 * OWNERS_MAX),
     surveyed=True,
 )
 async def no_cache_crosses_owners(subject: Subject) -> None:
     """What one owner was answered is not handed to another who asks the same afterwards.
 
     A cache, a session or a turn that is kept without its owner gives the first one's documents to the second. Asked
-    with the same session and turn, with others, and then by the first one again. Another is whoever has another id: who
-    has it in another case or normal form, or with white space or an invisible character more, too.
+    with the same session and turn, with others, and then by the first one again.
     """
     owners = owners_of(subject.settings)
     for holder, other in _around(owners):
@@ -137,31 +135,6 @@ async def no_cache_crosses_owners(subject: Subject) -> None:
         if holder.sees and not holder.sees & {*ids_of(again)}:
             _refuse_cached(again, "the answer to another owner, without what this one got before")
         subject.observe()
-    await _refuse_lookalikes(subject, owners)
-
-
-async def _refuse_lookalikes(subject: Subject, owners: Sequence[Owner]) -> None:
-    """Ask as those whose ids look like an owner's, once it has been answered, for what it alone sees."""
-    victim = next((owner for owner in owners if alone_of(owner, owners)), None)
-    if victim is None:
-        return
-    own = await own_answer(subject, victim)
-    secret = secret_of(victim._replace(foreign=alone_of(victim, owners)), [own])
-    for how, name in lookalikes(victim.name).items():
-        if name in subject.settings.owners:
-            continue
-        # Who refuses an owner that it does not know hands nothing over.
-        exchange = await subject.attempt(_asking(victim.query), subject.context(owner_id=name))
-        found = None if exchange.error is not None else reached(exchange, secret)
-        if found is not None:
-            raise crossed(
-                exchange,
-                found,
-                wanted=f"nothing of the owner {show(victim.name)} for who has that id with {how}",
-                hint="compare owner ids as they come: do not strip, fold or normalise them, in the key of a cache "
-                "neither, and take a binary collation where a database compares",
-            )
-    await require_served(subject, victim, victim)
 
 
 def _refuse_cached(exchange: Exchange, found: str | None) -> None:
@@ -225,13 +198,13 @@ def _orders(subject: Subject) -> Iterable[Sequence[int]]:
 
 def _have_met(together: Sequence[Exchange], asker: Owner, victim: Owner) -> bool:
     """Whether both were answered to what finds the victim's, and the victim got it: else nothing could be mixed up."""
-    answers = [each for each in together if each.error is None and each.request.query == _asking(victim.query).query]
+    answers = [each for each in together if each.error is None and each.request.query == asking(victim.query).query]
     got = {each.context.owner_id: {*ids_of(each)} for each in answers}
     return asker.name in got and victim.sees <= got.get(victim.name, set())
 
 
 async def _ask_as(subject: Subject, owner: Owner, query: str) -> Exchange:
-    return await subject.attempt(_asking(query), subject.context(owner_id=owner.name))
+    return await subject.attempt(asking(query), subject.context(owner_id=owner.name))
 
 
 def _refuse_meeting(exchange: Exchange, secret: Secret) -> None:
@@ -267,7 +240,7 @@ async def a_blank_owner_is_refused(subject: Subject) -> None:
     await own_answer(subject, owner)
     for blank in _BLANK:
         context = RetrievalContext.model_construct(**{**_fields(subject.context()), "owner_id": blank})
-        exchange = await subject.attempt(_asking(owner.query), context)
+        exchange = await subject.attempt(asking(owner.query), context)
         if exchange.error is None:
             raise Violation(
                 wanted=f"an exception for the owner {show(blank)}",

@@ -161,31 +161,31 @@ def _read_as(sound: Any, read: Callable[[str], str]) -> Changed:
     return asking(sound, lambda request, context: (request, _as_owner(context, read(context.owner_id))))
 
 
-@fault("KP-404", fragment="a space at the end", settings=OWNERS)
+@fault("KP-408", fragment="a space at the end", settings=OWNERS)
 def owner_stripped(sound: Any) -> Any:
     """White space around the id of an owner is taken off, and two accounts of the directory are one."""
     return _read_as(sound, str.strip)
 
 
-@fault("KP-404", fragment="the other case", settings=OWNERS)
+@fault("KP-408", fragment="the other case", settings=OWNERS)
 def owner_in_any_case(sound: Any) -> Any:
     """The database compares ids without their case, as it does by default, and Mara reads what mara wrote."""
     return _read_as(sound, str.casefold)
 
 
-@fault("KP-404", fragment="a full-width character", settings=OWNERS)
+@fault("KP-408", fragment="a full-width character", settings=OWNERS)
 def owner_normalised(sound: Any) -> Any:
     """Ids are brought into a compatibility form, since one client sends them in another."""
     return _read_as(sound, lambda owner: normalize("NFKC", owner))
 
 
-@fault("KP-404", fragment="letters of another alphabet", settings=OWNERS)
+@fault("KP-408", fragment="letters of another alphabet", settings=OWNERS)
 def owner_in_ascii(sound: Any) -> Any:
     """Ids are written in ASCII for the back end, by a table of letters that look alike."""
     return _read_as(sound, lambda owner: owner.translate(_LATIN))
 
 
-@fault("KP-404", fragment="an invisible character", settings=OWNERS)
+@fault("KP-408", fragment="an invisible character", settings=OWNERS)
 def cache_by_the_visible_owner(sound: Any) -> Any:
     """Answers are cached by what can be seen of the owner's id, and an invisible character opens another's."""
     return _caching(

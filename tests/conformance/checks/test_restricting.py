@@ -19,7 +19,7 @@ from knowledge_fakes.faults._expected import BASES, EVERYTHING, FILTERS, OWNERS
 from knowledge_fakes.handbook import HandbookProvider
 from knowledge_provider.errors import KnowledgeBaseUnknownError, KnowledgeUnavailableError
 
-ASKED = ("KP-309", "KP-310", "KP-311", "KP-312", "KP-401", "KP-402", "KP-403", "KP-404", "KP-405", "KP-406")
+ASKED = ("KP-309", "KP-310", "KP-311", "KP-312", "KP-401", "KP-402", "KP-403", "KP-404", "KP-405", "KP-406", "KP-408")
 OWNERS_ASKED = ASKED[4:]
 INCONCLUSIVE = CheckOutcome.INCONCLUSIVE
 
@@ -82,15 +82,15 @@ def test_who_refuses_an_owner_whose_id_only_looks_known_keeps_apart() -> None:
                 raise PermissionError("unknown")
             return await super().retrieve(request, context)
 
-    assert result("KP-404", OWNERS, Directory()).outcome is CheckOutcome.PASSED
+    assert result("KP-408", OWNERS, Directory()).outcome is CheckOutcome.PASSED
 
 
 def test_an_owner_of_the_settings_is_none_who_only_looks_alike() -> None:
     """Whose is what they say themselves: two spellings may be one account."""
     settings = with_owners(TOMAS={"query": "salary letter", "sees": ["notes-tomas#salary"]})
     fault = FAULTS["owner_in_any_case"]
-    found = result("KP-404", settings, fault.wrap(HandbookProvider()))
-    assert found.outcome is CheckOutcome.FAILED
+    found = result("KP-408", settings, fault.wrap(HandbookProvider()))
+    assert found.outcome is CheckOutcome.ADVISORY
     assert "'mara'" in str(found.wanted)
 
 
