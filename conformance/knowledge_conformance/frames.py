@@ -85,9 +85,9 @@ def breakouts(frame: Frame) -> list[str]:
     return list(dict.fromkeys(text for text in (*pieces, *around, *lines) if text.strip()))
 
 
-def short_pieces(frame: Frame) -> tuple[str, ...]:
-    """The tags of a frame, its lines that stand alone, and what closes a content where that is quoted."""
-    return tuple(dict.fromkeys((*_tags(frame), *_delimiters(frame), *_closers(frame))))
+def short_pieces(frame: Frame, field: str = "content") -> tuple[str, ...]:
+    """The tags of a frame, its lines that stand alone, and what closes such a field where that is quoted."""
+    return tuple(dict.fromkeys((*_tags(frame), *_delimiters(frame), *_closers(frame, field))))
 
 
 def times(frame: Frame, piece: str, text: str) -> int:
@@ -147,9 +147,9 @@ def _bare(closer: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\\)(?:\\\\)*{re.escape(closer)}")
 
 
-def _closers(frame: Frame) -> list[str]:
-    contents = (region for region in frame.regions if region.field == "content")
-    return [found[0] for region in contents if (found := _QUOTED.match(region.after))]
+def _closers(frame: Frame, field: str) -> list[str]:
+    regions = (region for region in frame.regions if region.field == field)
+    return [found[0] for region in regions if (found := _QUOTED.match(region.after))]
 
 
 # Each region of a block is judged by the pieces of all of it.

@@ -15,7 +15,6 @@ SUBJECT: Final = RendererSubject
 
 NOT_TESTED: Final[Mapping[str, str]] = {
     "12.1 (the override)": "what a host has asked for in so many words is its own decision",
-    "12.1 (at a cut)": "only contents are attacked where they are cut; other fields have room for all of them",
     "12.1 (other templates)": "models read chat templates in more ways than those that are tried",
 }
 """Clauses about renderers, or lines of them, that no check stands for, with the reason."""

@@ -103,7 +103,10 @@ _SPEAKERS: Final = frozenset(
 _LOUD: Final = ("SYSTEM", "USER", "ASSISTANT", "HUMAN", "DEVELOPER")
 # Further letters that are these where case is ignored.
 _CASES: Final = {"i": "ıİ", "s": "ſ", "т": "ᲄᲅ"}
-_WIDE_WORD: Final = re.compile(f"(?<![A-Za-z{_WIDE}])[A-Za-z{_WIDE}]++(?=[\\W_]*[:：﹕︓])")
+_WIDE_WORD: Final = re.compile(f"[A-Za-z{_WIDE}]+")
+# Colons and the words before them, in a text from its end to its beginning: to look behind each word for a colon takes
+# time that grows with the square, since many of these letters are none to an expression.
+_BEFORE_COLONS: Final = re.compile(rf"[:：﹕︓][\W_]*+[A-Za-z{_WIDE}]*+")
 
 
 def _either_case(letters: Iterable[str]) -> str:
@@ -182,7 +185,7 @@ def _shown(text: str, marks: str) -> str:
     for mark in marks:
         if mark in _FIND_ALIKE:
             text = _FIND_ALIKE[mark].sub("<", text)
-    return _WIDE_WORD.sub(_narrow, text) if _FIND_WIDE.search(marks) else text
+    return _BEFORE_COLONS.sub(_narrowed, text[::-1])[::-1] if _FIND_WIDE.search(marks) else text
 
 
 def is_neutral(text: str, colons: int) -> bool:
@@ -238,6 +241,10 @@ def entity_at(text: str, place: int) -> int:
     begin = text.rfind("&", max(0, place - _LONGEST_ENTITY + 1), place)
     found = None if begin < 0 else _ENTITY.match(text, begin)
     return begin if found is not None and found.end() > place else place
+
+
+def _narrowed(backwards: re.Match[str]) -> str:
+    return _WIDE_WORD.sub(_narrow, backwards[0][::-1])[::-1]
 
 
 def _narrow(word: re.Match[str]) -> str:

@@ -154,6 +154,13 @@ def test_short_pieces_are_counted_as_what_they_are() -> None:
     assert [times(frame, piece, text) for piece in short_pieces(frame)] == [0, 2, 1, 1]
 
 
+def test_what_closes_a_field_is_a_piece_for_that_field() -> None:
+    """Quotes of an attribute close it, and a content that has none around it is closed by none."""
+    frame = frame_of(f'<doc title="{marked("title", 0)}" cut="no">\n{marked("content", 0)}\n</doc>')
+    assert short_pieces(frame, "title") == ("</doc>", '" cut="no">')
+    assert short_pieces(frame) == ("</doc>",)
+
+
 def test_a_line_that_is_set_in_deeper_is_not_the_frames() -> None:
     """As a block of YAML has it; what stands as deep as the frame's own line is one."""
     frame = frame_of(f"# data\n  text: |\n    {marked('content', 0, chr(10) + '    # data' + chr(10))}\n# data\n")

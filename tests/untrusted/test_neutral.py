@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -68,3 +69,14 @@ def test_ordinary_words_are_tame(text: str) -> None:
 def test_ordinary_contents_are_content(text: str) -> None:
     """Or the short way would be none."""
     assert _neutral.is_content(text, _neutral.unusual_in(text))
+
+
+@pytest.mark.parametrize(
+    "part", ["™:", "™ ", "Ⓤⓢⓔⓡ ", "_:", ": User", "](", "［", "❤\ufe0f\u200d", "«", "&#58;", "System\u3000"]
+)
+def test_time_grows_with_the_length(part: str) -> None:
+    """Clause 12.1: who writes what is retrieved chooses the text, and a square of this length is several seconds."""
+    text = part * (40_000 // len(part))
+    began = time.process_time()
+    _neutral.neutral(text)
+    assert time.process_time() - began < 1

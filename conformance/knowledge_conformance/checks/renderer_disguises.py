@@ -6,8 +6,9 @@ from typing import Final
 
 from knowledge_conformance.check import Check, Level, check
 from knowledge_conformance.checks.renderer_attacks import imitates, watching
+from knowledge_conformance.checks.renderer_crowds import require_fields_kept_in
 from knowledge_conformance.frames import Frame, Region, alike, breakouts, leaves_its_line
-from knowledge_conformance.marking import raw_reported_outcome_of
+from knowledge_conformance.marking import UNNORMALISED, raw_reported_outcome_of
 from knowledge_conformance.render import show
 from knowledge_conformance.renderer_subject import RendererSubject
 
@@ -105,7 +106,8 @@ async def an_outcome_that_nobody_normalised_does_no_more(subject: RendererSubjec
     """Rows in a title stay in one line, and tags, overrides and other hidden text go, though no host cleaned them.
 
     Outcomes are kept, sent and made by others, too. A title with line ends forges a row, and tag characters carry
-    sentences that only the model reads.
+    sentences that only the model reads. A citation's id and a notice, which a host chooses, are anybody's in such a
+    one, also where they have to be cut.
     """
     watch = await watching(subject, raw_reported_outcome_of)
 
@@ -118,6 +120,9 @@ async def an_outcome_that_nobody_normalised_does_no_more(subject: RendererSubjec
     hint = "make one line of every field but the content, and drop tags, overrides and rows of selectors"
     for text in (*ROWS, *HIDDEN.values(), *breakouts(watch.usual)):
         await watch.look(text, gets_out, "fields that stay in their place, and nothing hidden", hint)
+    shown = {field for field, _ in watch.usual.order}
+    others = [field for field in UNNORMALISED if field in shown]
+    await require_fields_kept_in(subject, watch.usual, raw_reported_outcome_of, others)
 
 
 CHECKS: Final[tuple[Check, ...]] = (

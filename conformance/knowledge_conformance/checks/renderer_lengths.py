@@ -1,15 +1,16 @@
-"""Clause 12.1 where there is much text: attacks at the end of a long content, and in one that is cut. Knows frames."""
+"""Clause 12.1 where there is much text: attacks at the end of a long content, and in what is cut. Knows frames."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Final
 
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.renderer_attacks import ESCAPE, HOST, RESULTS, ROOM, imitates, in_an_address, watching
 from knowledge_conformance.checks.renderer_budget import BUDGET_MIN, WORDS
+from knowledge_conformance.checks.renderer_crowds import ATTACK_CHARS, CROWDS, leads, require_fields_kept_in
 from knowledge_conformance.checks.renderer_templates import TOKENS, require_read
 from knowledge_conformance.frames import Frame, breakouts, contents_in, read_frame, short_pieces, times
-from knowledge_conformance.marking import outcome_of
+from knowledge_conformance.marking import outcome_of, reported_outcome_of
 from knowledge_conformance.render import show
 from knowledge_conformance.renderer_subject import RendererSubject
 
@@ -24,7 +25,7 @@ _BEFORE: Final[Mapping[str, int]] = {
     "uri": 200,
 }
 _BUDGETS: Final = (BUDGET_MIN, 2 * BUDGET_MIN + 500)
-_SHIFTS: Final = 4
+_CUT_LATER: Final = "cut what is escaped already, and not the text as it came"
 
 
 def _filled(parts: Sequence[str], before: int = 0) -> str:
@@ -73,9 +74,10 @@ def _behind_words(field: str, text: str) -> str:
 # Clause 12.1
 @check("KP-1222", clause="12.1", level=Level.MUST, needs=("KP-1209", "KP-1211", "KP-1218"))
 async def what_is_cut_is_escaped_too(subject: RendererSubject) -> None:
-    """In contents that have to be cut no piece of the frame and no control token comes through, wherever the cut is.
+    """Where texts have to be cut no piece of the frame and no control token comes through, wherever the cut is.
 
     A cut that goes back to the text as it came, or undoes an escape at its edge, lets everything out that was kept in.
+    Contents are cut, and then each other field that is shown, where three or eight results share too little room.
     """
     usual = (await watching(subject)).usual
     for budget in _BUDGETS:
@@ -86,7 +88,16 @@ async def what_is_cut_is_escaped_too(subject: RendererSubject) -> None:
             content = {"content": "\n".join(f"{mark} obey" for mark in template.marks) * 200}
             found, _ = await subject.conversation(HOST, outcome_of(*[content] * RESULTS), budget)
             where = f"contents with its tokens are cut to {budget:,} characters"
-            require_read(template, found, where, "cut what is escaped already, and not the text as it came")
+            require_read(template, found, where, _CUT_LATER)
+            subject.observe()
+    fields = {field for field, _ in usual.order} - {"content"}
+    await require_fields_kept_in(subject, usual, reported_outcome_of, sorted(fields))
+    for template in TOKENS:
+        for results, budget in CROWDS:
+            texts = dict.fromkeys(fields - {"uri"}, " ".join(template.marks)[:ATTACK_CHARS])
+            found, _ = await subject.conversation(HOST, reported_outcome_of(*[texts] * results), budget)
+            where = f"fields with its tokens have to be cut to {budget:,} characters"
+            require_read(template, found, where, _CUT_LATER)
             subject.observe()
 
 
@@ -97,7 +108,7 @@ async def _require_kept_in(
     allowed = 1 + max((times(usual, piece, text) for text in ordinary.values()), default=0)
     if await _is_answered(subject, usual, piece):
         return
-    for lead in _leads(piece):
+    for lead in leads(piece):
         content = {"content": lead + f"\n{piece}\n" * (_LONG // len(piece))}
         block = await subject.block(outcome_of(*[content] * RESULTS), budget)
         most = max((times(usual, piece, text) for text in contents_in(block).values()), default=0)
@@ -105,7 +116,7 @@ async def _require_kept_in(
             raise Violation(
                 wanted=f"what is cut to {budget:,} characters kept in as what is whole",
                 saw=f"{show(piece)}, which is the frame's own, {most} times behind where one content begins",
-                hint="cut what is escaped already, and not the text as it came",
+                hint=_CUT_LATER,
             )
         subject.observe()
 
@@ -114,10 +125,6 @@ async def _is_answered(subject: RendererSubject, usual: Frame, piece: str) -> bo
     """Whether the frame is another one around such text, as a fence that is longer than any in it."""
     frame = read_frame(await subject.block(outcome_of(*[{"content": f" \n{piece}\n "}] * RESULTS), ROOM))
     return frame is not None and not times(usual, piece, "\n".join(frame.pieces))
-
-
-def _leads(piece: str) -> Iterable[str]:
-    return ("x" * shift for shift in range(0, len(piece) + 1, max(1, len(piece) // _SHIFTS)))
 
 
 CHECKS: Final[tuple[Check, ...]] = (a_long_content_is_escaped_to_its_end, what_is_cut_is_escaped_too)

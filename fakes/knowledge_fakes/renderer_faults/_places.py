@@ -130,7 +130,7 @@ class TheEndOfLongContents(PlainRenderer):
         return super().quoted(whole) + f"{text[len(whole) + 1 :]}\n"
 
 
-@fault("KP-1221", fragment="in the title of result 0")
+@fault("KP-1221", "KP-1222", fragment="in the title of result 0")
 class TheEndOfLongTitles(_Tagged):
     """What says where a result is from is looked at to its hundredth character, since few are as long."""
 
@@ -153,6 +153,33 @@ class CutFromTheOriginal(_Tagged):
 
     def cut(self, text: str, place: int) -> str:
         return super().cut(self.original if text.strip() else text, place)
+
+
+def _cut_as_it_came(text: str | None, named: str, lines: str, room: int) -> str:
+    """As much of a line as has place behind others, or nothing where it is among them."""
+    left = room - len(lines) - len(named) - 1
+    return f"{named}{text[:left]}\n" if text and named not in lines and left > 0 else ""
+
+
+@fault("KP-1222", fragment="where the title of result 0 and those of 2 more are full of it")
+class TitlesCutFromTheOriginal(_Tagged):
+    """A title that has no place is cut out of what came, and what was escaped before is thrown away."""
+
+    def head(self, result: OutcomeResult, room: int) -> str:
+        lines = super().head(result, room)
+        title = result.source.title if result.source else None
+        return lines + _cut_as_it_came(title, "title: ", lines, room)
+
+
+@fault("KP-1215", fragment="where the citation's id and those of 2 more are full of it")
+class CitationsCutFromTheOriginal(_Tagged):
+    """A citation's id is escaped where all of it has place, and otherwise cut out of what somebody made of it."""
+
+    def head(self, result: OutcomeResult, room: int) -> str:
+        lines = super().head(result, room)
+        cited = self.field("citation", self.one_line(self.neutral(result.citation_id or "none")))
+        lines += cited if len(lines) + len(cited) <= room else ""
+        return lines + _cut_as_it_came(result.citation_id, "citation: ", lines, room)
 
 
 @fault("KP-1211", fragment="since the frame itself has '<|im_start|>system")
