@@ -40,6 +40,7 @@ from knowledge_provider.sources import (
     list_merged,
     retrieve_merged,
     retrieving,
+    screening,
 )
 from knowledge_provider.sources._answered_records import read_source
 from knowledge_provider.untrusted import render_block
@@ -567,6 +568,15 @@ def test_a_uri_of_another_scheme_is_no_others(said: str) -> None:
     assert record.source_uri == f"wiki:{said}"
     (own,) = merge(ScriptedSource("wiki", [[{"id": "1", "content": "c", "source_uri": "Wiki:7"}]])).records
     assert own.source_uri == "Wiki:7"
+
+
+@pytest.mark.parametrize(("name", "scheme"), [("s3", "s3-place"), ("team-data", "team-data-place"), ("wiki", "wiki")])
+def test_a_source_that_is_called_as_what_browsers_open_has_another_scheme(name: str, scheme: str) -> None:
+    """``s3:kb-1`` is a raw URL to whoever reads it, and clause 10.6 has none in a record."""
+    (record,) = merge(ScriptedSource(name, [[{"id": "1", "content": "c"}]])).records
+    assert record.source_uri is not None
+    assert record.source_uri.startswith(f"{scheme}:")
+    assert screening.fault(record.source_uri) is None
 
 
 def test_no_half_of_an_id_leads_anywhere() -> None:

@@ -253,7 +253,12 @@ def _built_in(result: OutcomeResult) -> SourceRecord:
 
 def made_uri(name: str, *parts: str) -> str:
     """A URI of the source's own scheme that leads to ``parts``, of which none is read as anything else."""
-    return f"{name}:{'/'.join(quote(part, safe='') for part in parts)}"
+    return f"{_scheme(name)}:{'/'.join(quote(part, safe='') for part in parts)}"
+
+
+def _scheme(name: str) -> str:
+    # A source may be called "s3" or "team-data", and what begins so is a raw URL to whoever reads it.
+    return next((each for each in (name, f"{name}-place") if screening.fault(f"{each}:x") is None), "place")
 
 
 def _source_uri(name: str, value: object) -> str | None:
@@ -261,7 +266,8 @@ def _source_uri(name: str, value: object) -> str | None:
     text = short_text(value, limits.URI_MAX)
     if not _URI.fullmatch(text) or screening.fault(text) is not None:
         return None
-    own = text if text.lower().startswith(f"{name}:") else f"{name}:{text}"
+    scheme = _scheme(name)
+    own = text if text.lower().startswith(f"{scheme}:") else f"{scheme}:{text}"
     return own if len(own) <= limits.URI_MAX else None
 
 
