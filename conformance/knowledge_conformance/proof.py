@@ -81,9 +81,7 @@ def settings_for(fault: "Fault", settings: Settings) -> Settings:
     timeout = min(settings.timeout, fault.settings.get("timeout", settings.timeout))
     # A fault lets out a key of its own, never the user's; who searches for none need not search for that.
     secrets = (*settings.secrets, *fault.settings.get("secrets", ())) if settings.secrets else ()
-    # What a provider asks with a fault in it is nothing to keep.
-    tapes = {"network_recording": settings.played, "record_network": None}
-    return settings.model_copy(update={**wanted, **tapes, "timeout": timeout, "secrets": secrets, "trial": True})
+    return settings.model_copy(update={**wanted, "timeout": timeout, "secrets": secrets, "trial": True})
 
 
 def untried(fault: "Fault", sound: CheckOutcome) -> Trial | None:

@@ -60,13 +60,6 @@ def test_a_fault_is_given_more_examples_and_less_patience() -> None:
     assert settings_for(FAULTS["unescaped_quote"], Settings()).trial
 
 
-@pytest.mark.parametrize(("given", "kept"), [({"record_network": "new"}, None), ({}, "old")])
-def test_a_trial_records_nothing(given: dict[str, str], kept: str | None) -> None:
-    """A recording that is played is played to it, too."""
-    settings = settings_for(FAULTS["busy_loop"], Settings(network_recording="old", **given))
-    assert (settings.network_recording, settings.record_network) == (kept, None)
-
-
 def test_what_a_fault_needs_of_another_corpus_is_not_taken_over() -> None:
     """The query that finds nothing in the embedded handbook may find something in the user's."""
     fault = FAULTS["apology_in_spite_of_a_promise"]
