@@ -106,7 +106,8 @@ class Recorder(Network):
 
     def keep(self) -> None:
         """Write what was answered by now. What goes wrong, ``noted`` says, once it is too late to stop."""
-        calls, self.calls = self.calls, []
+        calls = [*self.calls]
+        del self.calls[: len(calls)]  # others may come meanwhile, from another thread
         self._sent.update(value for call in calls for value in credentials_in(call))
         before = dict(self._tape)
         for call in calls:

@@ -305,6 +305,34 @@ def test_another_corpus_is_not_taken_for_the_recorded_one(path: Path) -> None:
     assert "has no answer to POST 'http://handbook.example.com/search'" in str(found.saw)
 
 
+def test_another_process_has_the_recording_as_well(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A supervised child, and the one beside it that is asked the same; what one of them asked, the file has."""
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parent), *sys.path])
+    name, check = "network_subjects:with_httpx", BY_ID["KP-315"]
+    with serving(KnowledgeService(token="sk-hunter2-9f3b7c").app) as url:
+        monkeypatch.setenv("KNOWLEDGE_SERVICE_URL", f"{url}/search")
+        recorded = Run(name, Settings(record_network=str(path))).only(check)
+    played = Run(name, Settings(network_recording=str(path))).only(check)
+    assert recorded.checks[0].outcome is CheckOutcome.PASSED
+    assert played.checks == recorded.checks
+
+
+def test_a_recording_has_what_another_run_may_ask(path: Path) -> None:
+    """Where a call is cancelled differs, and so does what is answered: at its end a run asks the rest."""
+    started = Run("knowledge_fakes.over_http:provider", Settings(record_network=str(path)))
+    asked = started.only(BY_ID["KP-301"]).checks[0].calls
+    assert asked < started.runner.calls <= asked + 100
+    found = Run("knowledge_fakes.over_http:provider", Settings(network_recording=str(path))).only(BY_ID["KP-709"])
+    assert found.checks[0].outcome is CheckOutcome.PASSED, found.checks[0]
+
+
+def test_a_recording_keeps_to_the_budget(path: Path) -> None:
+    """No call beyond what the run may make."""
+    started = Run("knowledge_fakes.over_http:provider", Settings(record_network=str(path), max_calls=20))
+    started.only(BY_ID["KP-301"])
+    assert started.runner.calls <= 20
+
+
 @pytest.mark.parametrize("name", ["network_recording", "record_network"])
 def test_a_file_that_cannot_be_used_stops_the_run(name: str, path: Path) -> None:
     """Before anything is asked, on one line."""
