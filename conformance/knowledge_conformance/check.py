@@ -84,6 +84,11 @@ class Check:
         """Whether breaking it fails the run: a MUST of the frozen requirement set."""
         return self.level is Level.MUST and _revision(self.since) <= _revision(REQUIREMENTS)
 
+    @property
+    def fresh(self) -> bool:
+        """Whether what it asks is to be new to the provider: who was asked before may answer out of what that left."""
+        return self.phase is Phase.INTERLEAVINGS or self.facet is Facet.BACK_END
+
     def calls_allowed(self, settings: "Settings") -> int:
         """How many calls of the provider the check may make itself, the survey aside."""
         return self.calls if isinstance(self.calls, int) else self.calls(settings)

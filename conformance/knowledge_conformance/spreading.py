@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from knowledge_conformance.check import Check, Facet, Phase
+from knowledge_conformance.check import Check
 from knowledge_conformance.items import Aim
 from knowledge_conformance.kinds import KINDS, Kind
 from knowledge_conformance.profiles import calls_needed
@@ -68,8 +68,7 @@ def _lumps(checks: Sequence[Check]) -> list[list[Check]]:
     """What has to stay together: a provider is closed once, and what was never asked before is asked once, in turn."""
     lumps: dict[str, list[Check]] = {}
     for check in checks:
-        fresh = check.phase is Phase.INTERLEAVINGS or check.facet is Facet.BACK_END
-        name = _CLOSING if check.closes else _FRESH if fresh else check.id
+        name = _CLOSING if check.closes else _FRESH if check.fresh else check.id
         lumps.setdefault(name, []).append(check)
     return list(lumps.values())
 

@@ -120,11 +120,27 @@ class Worker:
             return engine.left_out(check, observations=0, calls=0, limit=self._settings.max_calls)
         opened = self._provider(check)
         subject = self._subject(opened, allowed)
+        if check.fresh and check.surveyed and not opened.instance and self._asked_first(subject, opened):
+            opened = self._provider(check)
+            subject = self._subject(opened, self._allowed(check, self._remaining))
         result = self._taped(self._completed(check, subject, opened))
         opened.life.spent = opened.life.spent or (opened.instance and check.closes)
         if result.outcome in BROKEN and isinstance(subject, Subject):
             return result.model_copy(update={"manner": subject.manner(opened.steps)})
         return result
+
+    def _asked_first(self, subject: Watched, opened: "Opened") -> bool:
+        """Make the survey with a provider of its own, which is closed; whether that was done.
+
+        As in a whole run, where a check before has made it: alone, too, the check's own calls are its provider's first.
+        """
+        if self._survey.made or not isinstance(subject, Subject):
+            return False
+        with contextlib.suppress(BaseException):  # the check asks again, and says what came
+            opened.run(self._survey(subject))
+            self._release()
+        made: bool = self._survey.made
+        return made
 
     def _ask_rest(self) -> None:
         # Where a call is cancelled is another place each time: what is never answered now may have to be in a run that

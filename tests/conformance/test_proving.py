@@ -110,6 +110,14 @@ def test_no_fault_is_missed_on_a_conformant_provider(name: str) -> None:
     assert len(proof.ended(Ending.CAUGHT)) > 150
 
 
+def test_a_fault_of_the_first_call_is_caught_by_its_check_alone() -> None:
+    """Before it nobody asks that provider, as in a whole run."""
+    settings = Settings(inject_network_faults=True)
+    proof = prove("knowledge_fakes.over_http:provider", settings, {"KP-524": CheckOutcome.PASSED})
+    assert "remembers_that_it_was_down" in {trial.fault for trial in proof.ended(Ending.CAUGHT)}
+    assert proof.ended(Ending.MISSED) == []
+
+
 def test_ctrl_c_ends_the_trials_at_once() -> None:
     """Nothing more begins, and no process is left."""
     told: list[str] = []
