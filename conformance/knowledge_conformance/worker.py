@@ -1,40 +1,32 @@
 """The worker: holds the provider under test and runs checks on it, one after another, in one thread.
 
-Knows loops and the life of a provider, or of what makes hosts and composites over providers. It does not know whether
-it stands in a child process or beside a debugger: what it has to say goes through ``tell``.
+Knows the order of a provider's life, or of what makes hosts and composites over providers; its loop is ``opened``'s. It
+does not know whether it stands in a child process or beside a debugger: what it has to say goes through ``tell``.
 """
 
-import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any, Final, TypeVar
+from typing import Final
 
-from knowledge_conformance import calls, engine
+from knowledge_conformance import engine
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.channels import Leak
 from knowledge_conformance.check import Check, Facet
 from knowledge_conformance.declared import read_declared
-from knowledge_conformance.event_loops import cancel_rest, new_loop
 from knowledge_conformance.kinds import PROVIDER, Kind
-from knowledge_conformance.leftovers import Standing
-from knowledge_conformance.manner import Step
+from knowledge_conformance.opened import CLOSE_SECONDS, Opened
 from knowledge_conformance.opening import overheard
-from knowledge_conformance.render import never_show, show_error
+from knowledge_conformance.render import never_show
 from knowledge_conformance.results import BROKEN, CheckResult
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import Life, Subject
+from knowledge_conformance.subject import Subject
 from knowledge_conformance.tape_file import TapeError
 from knowledge_conformance.taping import Player, Recorder, Taping, taped
-from knowledge_conformance.target import Opening, Target, TargetError, factory_of, load, open_provider
+from knowledge_conformance.target import Target, TargetError, load
 from knowledge_conformance.watched import OutOfCallsError, Watched
 from knowledge_provider import RetrievalRequest
 
-CLOSE_SECONDS: Final = 1.5
-WIND_DOWN_SECONDS: Final = 0.5
-
-Value = TypeVar("Value")
 Tell = Callable[[Mapping[str, object]], None]
 
 
@@ -129,7 +121,7 @@ class Worker:
             return result.model_copy(update={"manner": subject.manner(opened.steps)})
         return result
 
-    def _asked_first(self, subject: Watched, opened: "Opened") -> bool:
+    def _asked_first(self, subject: Watched, opened: Opened) -> bool:
         """Make the survey with a provider of its own, which is closed; whether that was done.
 
         As in a whole run, where a check before has made it: alone, too, the check's own calls are its provider's first.
@@ -158,7 +150,7 @@ class Worker:
         self._tape.keep()
         return self._tape.noted(result)
 
-    def _completed(self, check: Check, subject: Watched, opened: "Opened") -> CheckResult:
+    def _completed(self, check: Check, subject: Watched, opened: Opened) -> CheckResult:
         try:
             if check.later is None:
                 return opened.run(engine.run_check(check, subject))
@@ -170,7 +162,7 @@ class Worker:
         except BaseException as error:  # a task of the provider's own can stop the loop
             return engine.stopped_loop(check, subject, error)
 
-    def _subject(self, opened: "Opened", allowed: int) -> Watched:
+    def _subject(self, opened: Opened, allowed: int) -> Watched:
         if self._kind.subject is not None:
             budget = {} if self._kind.driven else {"allowed": allowed, "surveyor": self._survey}
             subject: Watched = self._kind.subject(opened.provider, self._settings, announce=self._announce, **budget)
@@ -198,14 +190,14 @@ class Worker:
         self._remaining -= 1
         self._tell({"call": shown, "seconds": seconds})
 
-    def _provider(self, check: Check) -> "Opened":
+    def _provider(self, check: Check) -> Opened:
         if self._opened is None:
             if self._target is None:
                 raise TargetError("the target was not opened")
             self._opened = self._made(self._target, self._secrets if check.facet is Facet.SECRETS else ())
         return self._opened
 
-    def _made(self, target: Target, secrets: tuple[str, ...]) -> "Opened":
+    def _made(self, target: Target, secrets: tuple[str, ...]) -> Opened:
         opened = Opened(target, self._kind, secrets)
         opened.life.overheard[:0] = self._imported
         return opened
@@ -227,111 +219,6 @@ class Worker:
             self._tell({"beat": True})
         finally:
             opened.wind_down()
-
-
-class Opened:
-    """One provider with the loop that it lives on; raises ``TargetError`` when it cannot be opened.
-
-    Where the target is a factory, as for hosts and composites, ``provider`` is the factory: a check makes and closes
-    its own. Meanwhile it is listened to for the values of the variables in ``secrets``.
-    """
-
-    def __init__(self, target: Target, kind: Kind = PROVIDER, secrets: tuple[str, ...] = ()) -> None:
-        self.instance: bool = target.instance
-        self._kind = kind
-        self._target = target
-        self._loop, executor = new_loop(target.name)
-        self._leave = asyncio.Event()
-        opening: asyncio.Future[Opening] = self._loop.create_future()
-        self._secrets = secrets
-        self._life = self._loop.create_task(self._live(target, opening))
-        # Before the target's own code runs, and after the kit's part of the loop is there.
-        self.life: Life = Life(Standing.now(self._loop), executor)
-        self.provider: Any = None
-        self.steps: tuple[Step, ...] = ()
-        try:
-            opened = self.run(_value_of(opening))
-            self.provider, self.steps, self.life.entered = opened.provider, opened.steps, opened.entered
-            if self.life.entered:
-                # What the context manager opened is its own to close.
-                self.life.stood = Standing.now(self._loop)
-        except BaseException as error:
-            self.wind_down()
-            if isinstance(error, TargetError):
-                raise
-            raise TargetError(f"cannot open {target.name}: it raised {show_error(error)}") from error
-
-    @property
-    def closing(self) -> str | None:
-        """How the call reads that closes the provider, or None when there is none."""
-        if self.life.entered:
-            return "leaving the context manager"
-        if self._kind.subject is not None:
-            return None
-        with contextlib.suppress(BaseException):
-            return "close()" if callable(getattr(self.provider, "close", None)) else None
-        return None
-
-    def run(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """Run on the provider's loop; ``SystemExit`` from one of the provider's own tasks comes out."""
-        task = self._loop.create_task(work)
-        try:
-            return self._loop.run_until_complete(task)
-        except BaseException:
-            task.cancel()  # else it would go on when the loop runs again
-            raise
-
-    def close(self) -> bool:
-        """Close the provider, or leave its context manager; whether that came to an end within a bound."""
-        close = self._left if self.life.entered else self.provider.close
-        with contextlib.suppress(BaseException):
-            return not self.run(calls.call(close, seconds=CLOSE_SECONDS)).hung
-        return False
-
-    def renew(self) -> None:
-        """End the loop as a host does, and go on with another; raises ``TargetError`` when there is none."""
-        self.wind_down()
-        before = Standing.now(self._loop)
-        self._loop, self.life.executor = new_loop(self._target.name)
-        # The loop has sockets of its own.
-        self.life.stood = self.life.stood.joined(before, Standing.now(self._loop))
-
-    def wind_down(self) -> None:
-        """Cancel what is left and close the loop, within a bound."""
-        with contextlib.suppress(BaseException):
-            if not self.life.entered:
-                # Not cancelled as the rest is: the traceback of that would keep the provider alive.
-                self.run(calls.call(self._left, seconds=WIND_DOWN_SECONDS))
-        with contextlib.suppress(BaseException):
-            self.run(cancel_rest(WIND_DOWN_SECONDS))
-        self.abandon()
-
-    def abandon(self) -> None:
-        """Close the loop, whatever waits on it."""
-        with contextlib.suppress(BaseException):
-            asyncio.set_event_loop(None)
-            self._loop.close()
-
-    async def _live(self, target: Target, opening: "asyncio.Future[Opening]") -> None:
-        # One task for both ends: a context manager over a task group can only be left where it was entered.
-        async with AsyncExitStack() as stack:
-            try:
-                with overheard(self._secrets, "making the provider", self.life.overheard):
-                    made = await self._made(target, stack)
-                opening.set_result(made)
-            except TargetError as error:
-                opening.set_exception(error)
-            else:
-                await self._leave.wait()
-
-    async def _made(self, target: Target, stack: AsyncExitStack) -> Opening:
-        if self._kind.driven:
-            return Opening(factory_of(target, self._kind.wanted, self._kind.arguments))
-        return await open_provider(target, stack)
-
-    async def _left(self) -> None:
-        self._leave.set()
-        await self._life
 
 
 def _key_of_the_faults() -> Mapping[str, str]:
@@ -357,7 +244,3 @@ _kept: Final[list[Opened]] = []
 async def _asked(subject: Subject, requests: Sequence[RetrievalRequest]) -> None:
     for request in requests:
         await subject.attempt(request)
-
-
-async def _value_of(future: "asyncio.Future[Value]") -> Value:
-    return await future

@@ -81,7 +81,7 @@ def test_a_hostile_provider_fails_one_named_check(
     name: str, check_id: str, fragment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What raises, hangs on the loop or reaches for its caller's tasks needs no child process to be survived."""
-    monkeypatch.setattr("knowledge_conformance.worker.CLOSE_SECONDS", 0.2)
+    monkeypatch.setattr("knowledge_conformance.opened.CLOSE_SECONDS", 0.2)
     report = report_on(name)
     assert list(broken(report)) == [check_id], broken(report)
     assert fragment in broken(report)[check_id]
@@ -139,7 +139,7 @@ def test_a_thread_that_is_held_is_left_behind(monkeypatch: pytest.MonkeyPatch) -
 def test_a_thread_held_while_closing_fails_the_check_about_closing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check before has its result, and the process is not closed again."""
     monkeypatch.setattr(in_process, "STALL_GRACE_SECONDS", 0.1)
-    monkeypatch.setattr("knowledge_conformance.worker.CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr("knowledge_conformance.opened.CLOSE_SECONDS", 0.1)
     release = threading.Event()
     closed: list[bool] = []
 
@@ -232,7 +232,7 @@ def test_an_interrupted_check_leaves_no_answer_for_the_next(monkeypatch: pytest.
 def test_a_thread_held_at_the_very_end_is_not_green(monkeypatch: pytest.MonkeyPatch) -> None:
     """A context manager of the whole run is left when every check has its result."""
     monkeypatch.setattr(in_process, "STALL_GRACE_SECONDS", 0.1)
-    monkeypatch.setattr("knowledge_conformance.worker.CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr("knowledge_conformance.opened.CLOSE_SECONDS", 0.1)
     release = threading.Event()
 
     class Manager:
