@@ -23,7 +23,7 @@ from knowledge_conformance.reporting import show, tell_junit, write
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.selection import Selection
-from knowledge_conformance.settings import source_of
+from knowledge_conformance.settings import Settings, source_of
 from knowledge_conformance.spreading import Spread, process_count, scheduler
 from knowledge_conformance.target import TargetError
 from knowledge_conformance.terminal import ending_lines
@@ -44,7 +44,8 @@ class Door:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._asked = asked(config)
-        self.aims, self.settings = self._asked.aims, self._asked.settings
+        self.aims: tuple[Aim, ...] = self._asked.aims
+        self.settings: Settings = self._asked.settings
         self.runs: dict[Aim, Run] = {}
         self._results: dict[Aim, dict[str, CheckResult]] = {aim: {} for aim in self.aims}
         self._proofs: dict[Aim, Proof] = {}
