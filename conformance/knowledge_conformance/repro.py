@@ -12,9 +12,8 @@ from knowledge_conformance.faults import is_lost
 from knowledge_conformance.kinds import KINDS
 from knowledge_conformance.literals import literal
 from knowledge_conformance.report import CheckReport, Report
-from knowledge_conformance.repro_bodies import CROSSINGS
 from knowledge_conformance.repro_evidence import body_of, request_of, said_of, seconds_of
-from knowledge_conformance.repro_owners import crossing_of
+from knowledge_conformance.repro_owners import CROSSINGS, crossing_of
 from knowledge_conformance.repro_text import Case, written
 from knowledge_conformance.results import BROKEN
 from knowledge_conformance.settings import Settings

@@ -13,34 +13,6 @@ What an assertion shows and may be a text is shown as Python writes it: a line e
 
 from typing import Final
 
-ANSWERED: Final = "assert $answer is not None"
-HUNG_IN_A_THREAD: Final = """
-asked = REQUEST, CONTEXT
-call = threading.Thread(target=$opened.retrieve, args=asked, daemon=True)
-call.start()
-call.join($seconds)
-assert not call.is_alive()
-"""
-REFUSED: Final = """
-codes = "knowledge_filters_unsupported", "knowledge_base_unknown"
-try:
-    $answer
-except Exception as error:
-    assert error_code(error) in codes, repr(error)
-"""
-DESCRIBED_AGAIN: Final = """
-first = repr($opened.describe())
-assert repr($opened.describe()) == first
-"""
-PARTS: Final = """
-def parts(value):
-    yield value
-    if hasattr(value, "__iter__") and not isinstance(value, (str, bytes)):
-        for part in value.items() if isinstance(value, dict) else value:
-            yield from parts(part)
-"""
-"""A body that speaks of ``parts`` has this function beside it."""
-
 _OPTIONAL: Final = """
 method = getattr($opened, $field, None)
 assert method is None or callable(method), repr(method)
@@ -63,8 +35,6 @@ with contextlib.suppress(Exception):
 ids = [" ".join(result[$id].split())[:160] for result in results]
 assert another not in ids, ids
 """
-CROSSINGS: Final = ("KP-401", "KP-402", "KP-403")
-"""Where one request of one owner brings what is another's."""
 
 BODIES: Final[dict[str, str]] = {
     "KP-101: a callable health": _OPTIONAL,

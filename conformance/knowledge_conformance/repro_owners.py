@@ -1,12 +1,15 @@
 """Reads out of a failed check, and the settings, who got whose document. Pure; writes nothing."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from knowledge_conformance.check import Inapplicable, Inconclusive
 from knowledge_conformance.ownership import owners_of
 from knowledge_conformance.render import show
 from knowledge_conformance.report import CheckReport
 from knowledge_conformance.settings import Settings
+
+CROSSINGS: Final = ("KP-401", "KP-402", "KP-403")
+"""The checks in which one request of one owner brings what is another's."""
 
 
 class Crossing(NamedTuple):

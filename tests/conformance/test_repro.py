@@ -22,8 +22,9 @@ from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.manner import Manner
 from knowledge_conformance.report import Report, make_report
 from knowledge_conformance.repro import write_repros
-from knowledge_conformance.repro_bodies import BODIES, CROSSINGS
+from knowledge_conformance.repro_bodies import BODIES
 from knowledge_conformance.repro_evidence import body_of
+from knowledge_conformance.repro_owners import CROSSINGS
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
