@@ -91,7 +91,18 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
 def pytest_configure(config: "pytest.Config") -> None:
     """Load the kit when something to check is named, and only then."""
     kinds = ("provider", "host", "composite", "source", "merging", "access", "renderer")
-    if any(config.getoption(kind) for kind in kinds):
+    named = any(config.getoption(kind) for kind in kinds)
+    # What bounds a run, or says what of it is wanted, may stand in the configuration of a project for all runs.
+    wanted = ("replay", "prove", "emit_repro", "write_known_failures", "record_network")
+    asking = next((each for each in wanted if config.getoption(each) not in (None, False)), None)
+    if asking is not None and not named:
+        import pytest
+
+        raise pytest.UsageError(
+            f"--{asking.replace('_', '-')}: no target is named that it could be done with: "
+            "add one, such as --provider=acme.search:provider"
+        )
+    if named:
         from knowledge_conformance.hushing import Hush
         from knowledge_conformance.plugin import Door
 

@@ -10,7 +10,7 @@ from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.check import Check
 from knowledge_conformance.copying import CopyError, copy, listing
 from knowledge_conformance.diff import OtherKindError, changes, diff_lines, worse
-from knowledge_conformance.following import FollowUpError, follow_up, refuse_unprovable, replaying
+from knowledge_conformance.following import FollowUpError, follow_up, refuse_unprovable, refuse_unwritable, replaying
 from knowledge_conformance.kinds import KINDS, KindName, kind_of
 from knowledge_conformance.markdown import markdown
 from knowledge_conformance.proof import Proof
@@ -179,6 +179,8 @@ def _run(given: argparse.Namespace) -> int:
         raise TargetError("name a provider, such as acme.search:provider, or set providers in the settings")
     if given.prove:
         refuse_unprovable({kind for kind, _ in targets})
+    if given.emit_repro is not None:
+        refuse_unwritable(given.emit_repro)
     replay = None if given.replay is None else replaying(given.replay, {kind for kind, _ in targets})
     settings = settings if replay is None else settings_of(replay, settings)
     settings = override(

@@ -3,6 +3,7 @@
 Knows reports, options and folders, for both doors; runs nothing.
 """
 
+import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -38,6 +39,21 @@ def refuse_unprovable(kinds: Collection[str]) -> None:
             "name the provider that they are to be put into (pytest --provider=MODULE:OBJ, knowledge-kit run "
             "MODULE:OBJ), or leave --prove out"
         )
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Raise ``FollowUpError`` where ``--emit-repro`` could not write into ``folder``, which need not be there yet."""
+    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not there.is_dir():
+        why = "is no folder"
+    elif not os.access(there, os.W_OK | os.X_OK):
+        why = "takes no files from you"
+    else:
+        return
+    told = "it" if there == folder else there
+    raise FollowUpError(
+        f"--emit-repro: cannot write into {folder}: {told} {why}; name a folder, which is made where it is missing"
+    )
 
 
 def follow_up(

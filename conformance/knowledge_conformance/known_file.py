@@ -102,7 +102,7 @@ def _change(path: Path, entries: Entries) -> None:
 
 def _header(path: Path, document: Mapping[str, Any]) -> str:
     tools = document.get("tool")
-    inside = path.name != OWN_FILE or (isinstance(tools, dict) and bool(tools.get(TABLE)))
+    inside = path.name != OWN_FILE or (isinstance(tools, dict) and TABLE in tools)
     return f"tool.{TABLE}.known-failures" if inside else "known-failures"
 
 

@@ -10,22 +10,22 @@ from typing import Any, Final
 
 import pytest
 
+from knowledge_conformance.asked import asked
 from knowledge_conformance.check import Check
-from knowledge_conformance.following import FollowUpError, follow_up, refuse_unprovable, replaying
+from knowledge_conformance.following import FollowUpError, follow_up
 from knowledge_conformance.items import Aim, CheckItem, TargetCollector
 from knowledge_conformance.kinds import KINDS, PROVIDER
 from knowledge_conformance.known import utc_day
 from knowledge_conformance.nursery import Nursery
 from knowledge_conformance.proof import Proof
-from knowledge_conformance.replay import TokenError, settings_of
 from knowledge_conformance.report import Report, make_report
-from knowledge_conformance.reporting import show, tell_junit, wanted_paths, write
+from knowledge_conformance.reporting import show, tell_junit, write
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.selection import Selection
-from knowledge_conformance.settings import Settings, SettingsError, override, read_settings, referring, source_of
+from knowledge_conformance.settings import Settings, source_of
 from knowledge_conformance.spreading import Spread, process_count, scheduler
-from knowledge_conformance.target import TargetError, check_name
+from knowledge_conformance.target import TargetError
 from knowledge_conformance.terminal import ending_lines
 from knowledge_conformance.ticking import Ticking
 
@@ -43,16 +43,9 @@ class Door:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        try:
-            named = [Aim(kind, check_name(name)) for kind in KINDS for name in config.getoption(kind)]
-            self.aims: tuple[Aim, ...] = tuple(dict.fromkeys(named))
-            given = config.getoption("replay")
-            self._replay = None if given is None else replaying(given, {aim.kind for aim in self.aims})
-            if config.getoption("prove"):
-                refuse_unprovable({aim.kind for aim in self.aims})
-            self.settings: Settings = self._settings()
-        except (SettingsError, TargetError, TokenError) as error:
-            raise pytest.UsageError(str(error)) from None
+        self._asked = asked(config)
+        self.aims: tuple[Aim, ...] = self._asked.aims
+        self.settings: Settings = self._asked.settings
         self.runs: dict[Aim, Run] = {}
         self._results: dict[Aim, dict[str, CheckResult]] = {aim: {} for aim in self.aims}
         self._proofs: dict[Aim, Proof] = {}
@@ -60,37 +53,15 @@ class Door:
         self._unwritten: str | None = None
         self._notes: list[str] = []
         self._endings: list[str] = []
-        self._paths = wanted_paths(config)
         self._ticking = Ticking(config, self.runs)
         config.pluginmanager.register(self._ticking, "knowledge-conformance-ticking")
         self._source = source_of(config.invocation_params.dir)
         # Of the controller's, so that workers do not disagree at midnight.
         told = getattr(config, "workerinput", {}).get("knowledge_today")
         self._today = utc_day() if told is None else date.fromisoformat(told)
-        self._selection = Selection(self.aims, self.settings, None if self._replay is None else self._replay.check)
+        replay = self._asked.replay
+        self._selection = Selection(self.aims, self.settings, None if replay is None else replay.check)
         self._spread = Spread(config, self._selection.prefix)
-
-    def _settings(self) -> Settings:
-        option = self._config.getoption
-        settings = read_settings(self._config.invocation_params.dir)
-        if self._replay is not None:
-            settings = settings_of(self._replay, settings)
-        return override(
-            settings,
-            queries=option("provider_query"),
-            references=referring(option("source_reference")),
-            timeout=option("provider_timeout"),
-            examples=option("provider_examples"),
-            seed=option("provider_seed"),
-            profile=option("provider_profile"),
-            max_calls=option("max_calls"),
-            # Beside those of the settings: a command line makes a verdict stricter, never weaker.
-            require=[*settings.require, *option("require")] if option("require") else None,
-            strict_should=option("strict_should"),
-            inject_network_faults=option("inject_network_faults"),
-            network_recording=option("network_recording"),
-            record_network=option("record_network"),
-        )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -143,7 +114,7 @@ class Door:
         if self._spread.is_worker:
             self._spread.divide(self._selection.checks(), self.settings, workers)
         in_process = self._config.getoption("in_process")
-        if self._config.getoption("prove") and not in_process and not hasattr(self._config, "workerinput"):
+        if self._asked.prove and not in_process and not hasattr(self._config, "workerinput"):
             # It loads while the checks run. Beside a provider in this process it would look like what that left behind.
             self._nursery = Nursery()
         for aim in self.aims:
@@ -237,7 +208,7 @@ class Door:
             return
         reports = self.reports()
         folder = self._config.invocation_params.dir
-        self._unwritten = write(folder, self._paths, reports)
+        self._unwritten = write(folder, self._asked.paths, reports)
         self._follow_up(reports)
         try:
             self._prove()
@@ -246,7 +217,7 @@ class Door:
             self._notes = [*self._notes, "the proof was interrupted, and says nothing"]
             exitstatus = session.exitstatus = pytest.ExitCode.INTERRUPTED
         if self._proofs:
-            self._unwritten = write(folder, self._paths, self.reports()) or self._unwritten
+            self._unwritten = write(folder, self._asked.paths, self.reports()) or self._unwritten
         self._ticking.end()
         tell_junit(self._config, reports)
         ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -284,7 +255,7 @@ class Door:
             terminalreporter.line(line, red=True)
 
     def _prove(self) -> None:
-        if not self._config.getoption("prove"):
+        if not self._asked.prove:
             return
         # Here, not at the top: it loads every fault.
         from knowledge_conformance.proving import prove
@@ -301,13 +272,9 @@ class Door:
                 self._nursery = None  # which has ended with it
 
     def _follow_up(self, reports: list[Report]) -> None:
-        option, folder = self._config.getoption, self._config.invocation_params.dir
-        emit = option("emit_repro")
+        told, folder = self._asked, self._config.invocation_params.dir
         try:
-            self._notes = follow_up(
-                reports, self.settings, folder, self._replay,
-                emit=None if emit is None else folder / emit, write=option("write_known_failures"),
-            )  # fmt: skip
+            self._notes = follow_up(reports, self.settings, folder, told.replay, emit=told.emit, write=told.write)
         except FollowUpError as error:
             self._unwritten = str(error)
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from knowledge_conformance.faults import is_lost
 from knowledge_conformance.kinds import KINDS
+from knowledge_conformance.literals import literal
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.repro_evidence import body_of, request_of, said_of, seconds_of
+from knowledge_conformance.repro_owners import CROSSINGS, crossing_of
 from knowledge_conformance.repro_text import Case, written
 from knowledge_conformance.results import BROKEN
 from knowledge_conformance.settings import Settings
@@ -46,13 +48,19 @@ def _case(report: Report, check: CheckReport, settings: Settings) -> Case | None
     body = body_of(check)
     if body is None or check.manner is None or not _is_importable(report):
         return None
+    said, owner = said_of(check, check.manner), next(iter(settings.owners), DEFAULT_OWNER)
+    if check.id in CROSSINGS:
+        crossing = crossing_of(check, settings)
+        if crossing is None:
+            return None
+        said, owner = {**said, "another": literal(crossing.another)}, crossing.asker
     return Case(
         target=report.target,
         manner=check.manner,
         body=body,
-        said=said_of(check, check.manner),
+        said=said,
         request=request_of(check) or {},
-        owner=next(iter(settings.owners), DEFAULT_OWNER),
+        owner=owner,
         seconds=seconds_of(check),
     )
 

@@ -9,7 +9,8 @@ from knowledge_conformance.faults import is_lost
 from knowledge_conformance.literals import literal
 from knowledge_conformance.manner import Manner
 from knowledge_conformance.report import CheckReport
-from knowledge_conformance.repro_bodies import ANSWERED, BODIES, DESCRIBED_AGAIN, HUNG_IN_A_THREAD, REFUSED
+from knowledge_conformance.repro_bodies import BODIES
+from knowledge_conformance.repro_shapes import ANSWERED, DESCRIBED_AGAIN, HUNG_IN_A_THREAD, REFUSED
 
 _ASKS: Final = re.compile(r"\$(answer|results|whole|asked|call)\b|\bREQUEST\b")
 _AFTER: Final = ", after retrieve("
@@ -25,7 +26,7 @@ _SHOWN_BY_RAISING: Final = ("KP-202", "KP-204", "KP-307", "KP-701", "KP-706")
 
 
 def body_of(check: CheckReport) -> str | None:
-    """The body that shows a failure, out of ``repro_bodies``; None where none does."""
+    """The body that shows a failure, out of ``repro_bodies`` or ``repro_shapes``; None where none does."""
     if is_lost(check.wanted) or check.manner is None:
         return None
     body = _chosen(check, check.manner, check.saw or "")

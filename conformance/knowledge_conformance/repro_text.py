@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from knowledge_conformance.literals import called, is_long
 from knowledge_conformance.manner import Manner, Method
-from knowledge_conformance.repro_bodies import PARTS
+from knowledge_conformance.repro_shapes import PARTS
 
 _CONTRACT: Final = (
     "CancelSignal", "Health", "ProviderDescription", "RetrievalContext", "RetrievalRequest", "RetrievalResult",

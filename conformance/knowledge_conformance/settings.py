@@ -1,31 +1,32 @@
 """What a user may say about their provider, read from TOML; knows files and shapes, no provider and no check."""
 
-import datetime
 import os
-import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    StringConstraints,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from knowledge_conformance.check import Facet
-from knowledge_conformance.redact import redact
 from knowledge_conformance.render import show
+from knowledge_conformance.setting_values import (
+    Day,
+    Fingerprint,
+    Line,
+    Number,
+    Query,
+    Reason,
+    Reference,
+    Switch,
+    Url,
+    Variable,
+    WholeNumber,
+)
+from knowledge_conformance.settings_words import Spelling, said_of
 from knowledge_provider import limits
-from knowledge_provider.text import has_surrogate, is_blank, short_text
 
 OWN_FILE: Final = "knowledge-conformance.toml"
 PROJECT_FILE: Final = "pyproject.toml"
@@ -35,83 +36,6 @@ OF_OPTIONS: Final = MappingProxyType(
     {"replay": "--replay TOKEN", "record-network": "--record-network FILE", "trial": "--prove"}
 )
 """What no file sets, as a file would spell it, with the option that does."""
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_BARE_KEY: Final = re.compile(r"[\w-]{1,80}")
-
-
-def _visible(text: str) -> str:
-    if is_blank(text) or has_surrogate(text):
-        raise ValueError("is blank or cannot be written as UTF-8: it needs at least one visible character")
-    return text
-
-
-def _as_asked(query: str) -> str:
-    # As a request writes it (rule N5): a query of the settings is found again among the requests that were made.
-    return short_text(query, limits.QUERY_MAX)
-
-
-def _variable(name: str) -> str:
-    # A key that is written here by mistake is hardly ever such a name, and would not be searched for.
-    if not _VARIABLE.fullmatch(name):
-        raise ValueError("is not the name of an environment variable: write the name, never the value")
-    return name
-
-
-def _reason(text: str) -> str:
-    if is_blank(text) or has_surrogate(text):
-        raise ValueError("is blank: say why this failure is accepted, so that the next reader can decide anew")
-    return short_text(text, len(text))
-
-
-def _url(text: str) -> str:
-    if not re.fullmatch(r"https?://[\x21-\x7e]{1,300}", text):
-        raise ValueError("is no http or https address")
-    return text
-
-
-def _day(day: object) -> object:
-    # As TOML writes a day, or as JSON does on the way into another process.
-    if type(day) is datetime.date or (type(day) is str and re.fullmatch(r"\d{4}-\d\d-\d\d", day)):
-        return day
-    raise ValueError("is no day: write one such as 2027-03-01, without quotes or a time")
-
-
-def _reference(fields: dict[str, str]) -> dict[str, str]:
-    from knowledge_provider.errors import KnowledgeReferenceInvalidError
-    from knowledge_provider.sources.references import ExternalKnowledgeRef  # a provider's run needs no source
-
-    unknown = [name for name in fields if name not in ExternalKnowledgeRef.model_fields]
-    if unknown:
-        raise ValueError(f"is no reference: there is no field {show(unknown[0])}")
-    try:
-        # Which source is asked, the source itself says.
-        ExternalKnowledgeRef.model_validate({"provider": "source", **fields})
-    except KnowledgeReferenceInvalidError as error:
-        raise ValueError(f"is no reference: {str(error).partition('. ')[0]}") from None
-    return fields
-
-
-def _fingerprint(text: str) -> str:
-    if not re.fullmatch("[0-9a-f]{12}", text):
-        raise ValueError("is no fingerprint: copy the one of the failure, or leave it out to accept any failure")
-    return text
-
-
-_Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_visible)]
-_Query = Annotated[
-    str,
-    StringConstraints(strip_whitespace=True, min_length=1, max_length=limits.QUERY_MAX),
-    AfterValidator(_visible),
-    AfterValidator(_as_asked),
-]
-
-
-_Variable = Annotated[str, AfterValidator(_variable)]
-_Reference = Annotated[dict[str, str], AfterValidator(_reference)]
-_Reason = Annotated[str, StringConstraints(max_length=300), AfterValidator(_reason)]
-_Url = Annotated[str, AfterValidator(_url)]
-_Day = Annotated[datetime.date, BeforeValidator(_day)]
-_Fingerprint = Annotated[str, AfterValidator(_fingerprint)]
 
 
 class SettingsError(Exception):
@@ -131,17 +55,17 @@ class _Table(BaseModel):
 class OwnerExpectation(_Table):
     """What one owner sees: ``sees`` and ``never`` are result ids of the answer to ``query``."""
 
-    query: _Query
-    sees: tuple[_Line, ...] = ()
-    never: tuple[_Line, ...] = ()
+    query: Query
+    sees: tuple[Line, ...] = ()
+    never: tuple[Line, ...] = ()
 
 
 class FilterExpectation(_Table):
     """A filter and some ids that it selects for ``query``."""
 
-    query: _Query
+    query: Query
     filter: dict[str, JsonValue]
-    selects: tuple[_Line, ...] = ()
+    selects: tuple[Line, ...] = ()
 
 
 class KnownFailure(_Table):
@@ -150,10 +74,10 @@ class KnownFailure(_Table):
     ``fingerprint`` is the failure's own (``known.fingerprint``); without one any finding of the check is accepted.
     """
 
-    reason: _Reason
-    url: _Url | None = None
-    expires: _Day | None = None
-    fingerprint: _Fingerprint | None = None
+    reason: Reason
+    url: Url | None = None
+    expires: Day | None = None
+    fingerprint: Fingerprint | None = None
 
 
 class Profile(StrEnum):
@@ -192,33 +116,33 @@ class Settings(_Table):
     ``--prove``.
     """
 
-    providers: tuple[_Line, ...] = ()
+    providers: tuple[Line, ...] = ()
     # Before the ones whose defaults it decides.
     profile: Profile = Profile.DEFAULT
-    queries: tuple[_Query, ...] = ()
-    no_hit_query: _Query | None = None
-    timeout: float = Field(default=limits.CALL_SECONDS_DEFAULT, gt=0, le=600, allow_inf_nan=False)
-    max_calls: int = Field(default_factory=_by_profile("max_calls"), ge=0)
-    concurrency: int = Field(default_factory=_by_profile("concurrency"), ge=2, le=limits.CONCURRENCY_MAX)
-    examples: int = Field(default_factory=_by_profile("examples"), ge=1, le=10_000)
-    seed: int = Field(default=0, ge=0)
+    queries: tuple[Query, ...] = ()
+    no_hit_query: Query | None = None
+    timeout: Number = Field(default=limits.CALL_SECONDS_DEFAULT, gt=0, le=600, allow_inf_nan=False)
+    max_calls: WholeNumber = Field(default_factory=_by_profile("max_calls"), ge=0)
+    concurrency: WholeNumber = Field(default_factory=_by_profile("concurrency"), ge=2, le=limits.CONCURRENCY_MAX)
+    examples: WholeNumber = Field(default_factory=_by_profile("examples"), ge=1, le=10_000)
+    seed: WholeNumber = Field(default=0, ge=0)
     require: tuple[Facet, ...] = (Facet.CORE,)
     absent: tuple[Facet, ...] = ()
-    secrets: tuple[_Variable, ...] = ()
-    strict_should: bool = False
-    inject_network_faults: bool = False
-    network_recording: _Line | None = None
-    bases: Mapping[_Line, tuple[_Line, ...]] = Field(default_factory=dict)
-    owners: Mapping[_Line, OwnerExpectation] = Field(default_factory=dict)
+    secrets: tuple[Variable, ...] = ()
+    strict_should: Switch = False
+    inject_network_faults: Switch = False
+    network_recording: Line | None = None
+    bases: Mapping[Line, tuple[Line, ...]] = Field(default_factory=dict)
+    owners: Mapping[Line, OwnerExpectation] = Field(default_factory=dict)
     filters: tuple[FilterExpectation, ...] = ()
-    references: tuple[_Reference, ...] = ()
-    known_failures: Mapping[_Line, KnownFailure] = Field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
+    known_failures: Mapping[Line, KnownFailure] = Field(default_factory=dict)
     # Of an option, never of a file: a recording is made when somebody wants one.
-    record_network: _Line | None = None
+    record_network: Line | None = None
     # Of a --replay token, never of a file: it makes a check look at one input alone.
     replay: dict[str, JsonValue] | None = None
     # Of a fault's trial, never of a file: that a check catches it is all that is asked, not on how small an input.
-    trial: bool = False
+    trial: Switch = False
 
     @property
     def required(self) -> frozenset[Facet]:
@@ -255,8 +179,7 @@ def read_settings(folder: Path) -> Settings:
     path = settings_file(folder)
     if path is None:
         return Settings()
-    document = _toml(path)
-    table = _project_table(document) or (document if path.name == OWN_FILE else {})
+    table = _table_in(_toml(path), path)
     for name, option in OF_OPTIONS.items():
         if isinstance(table, dict) and name in table:
             raise SettingsError(f"{path.name}: {name}: is no setting of a file; pass {option}")
@@ -274,7 +197,8 @@ def _placed(settings: Settings, home: Path, folder: Path) -> Settings:
 def settings_file(folder: Path) -> Path | None:
     """The file whose settings hold in ``folder``, or None where neither it nor a folder above has one."""
     places = (place / name for place in (folder, *folder.parents) for name in (OWN_FILE, PROJECT_FILE))
-    return next((path for path in places if path.is_file()), None)
+    # Also what only looks like one, such as a folder: passed over, it would look as if its settings held.
+    return next((path for path in places if os.path.lexists(path)), None)
 
 
 def parse_settings(table: object, *, source: str) -> Settings:
@@ -282,7 +206,9 @@ def parse_settings(table: object, *, source: str) -> Settings:
     try:
         settings = Settings.model_validate(table)
     except ValidationError as error:
-        raise SettingsError(_explain(error, source)) from None
+        header = f"tool.{TABLE}." if source == PROJECT_FILE else ""
+        spelling = Spelling(TABLE, header, listed=("filters", "references"), hidden=OF_OPTIONS)
+        raise SettingsError(f"{source}: {said_of(error, Settings, spelling)}") from None
     return _consistent(settings, source)
 
 
@@ -318,33 +244,25 @@ def referring(ids: Sequence[str] | None) -> list[dict[str, str]] | None:
     return [{"id": each} for each in ids] if ids else None
 
 
-def _explain(error: ValidationError, source: str) -> str:
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    # A misspelt name first: it mostly is why something else is wrong.
-    first = min(found, key=lambda each: each["type"] != "extra_forbidden")
-    place = ".".join(_named(part) for part in first["loc"]) or TABLE
-    if first["type"] == "extra_forbidden":
-        names = {name.replace("_", "-") for name in Settings.model_fields}
-        known = ", ".join(sorted(names.difference(OF_OPTIONS)))
-        return f"{source}: {place}: there is no such setting; the settings are: {known}"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{source}: {place}: {message[:1].lower()}{message[1:]}"
-
-
-def _named(part: int | str) -> str:
-    # TOML lets a key be any text, also one with line ends, and a person may put a secret there.
-    if isinstance(part, int):
-        return str(part)
-    return redact(part) if _BARE_KEY.fullmatch(part) else show(part)
-
-
-def _project_table(document: Mapping[str, Any]) -> Any:
+def _table_in(document: Mapping[str, Any], path: Path) -> Any:
+    """The table of the settings in a file: a project's has it under its name, and a file of ours may have."""
     tools = document.get("tool")
-    return tools.get(TABLE) if isinstance(tools, dict) else None
+    inside = tools.get(TABLE) if isinstance(tools, dict) else None
+    if path.name != OWN_FILE:
+        return {} if inside is None else inside
+    if inside is None:
+        return document
+    beside = next((name for name in document if name != "tool"), None)
+    if beside is not None:
+        why = f"stands outside of [tool.{TABLE}], and settings are read from one place: put it in there"
+        raise SettingsError(f"{path.name}: {show(beside)}: {why}")
+    return inside
 
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise SettingsError(f"{path.name}: cannot be read: {error.strerror}; wanted a file") from None
+    except (ValueError, RecursionError) as error:  # ValueError: is no UTF-8, no TOML, or a number without an end
         raise SettingsError(f"{path.name}: cannot be read as TOML ({type(error).__name__}: {error})") from None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.manner import Step
@@ -66,13 +67,10 @@ def load(name: str, wanted: str = A_PROVIDER) -> Target:
 
 def _loaded(name: str, wanted: str) -> Target:
     module_name, _, path = name.partition(":")
-    try:
-        value: Any = importlib.import_module(module_name)
-    except BaseException as error:  # a module may raise anything while it is imported
-        raise TargetError(f"cannot load {name}: {_not_imported(error, module_name)}") from None
+    value = _imported(module_name, name)
     try:
         for attribute in path.split("."):
-            value = getattr(value, attribute)
+            value = _attribute(value, attribute, name)
         return target_of(value, name, wanted)
     except TargetError:
         raise
@@ -80,6 +78,24 @@ def _loaded(name: str, wanted: str) -> Target:
         raise TargetError(f"cannot load {name}: {module_name} has no {path!r}{_taken(module_name)}") from None
     except BaseException as error:  # so may an object when it is looked at
         raise TargetError(f"cannot use {name}: looking at it raised {show_error(error)}") from None
+
+
+def _imported(module_name: str, name: str) -> Any:
+    try:
+        return importlib.import_module(module_name)
+    except BaseException as error:  # a module may raise anything while it is imported
+        raise TargetError(f"cannot load {name}: {_not_imported(error, module_name)}") from None
+
+
+def _attribute(value: Any, attribute: str, name: str) -> Any:
+    try:
+        return getattr(value, attribute)
+    except AttributeError:
+        # Clause 1.1: any object, also a module, which its package has as an attribute once it is imported.
+        module_name = f"{value.__name__}.{attribute}" if isinstance(value, ModuleType) else ""
+        if not (hasattr(value, "__path__") and _is_found(module_name)):
+            raise
+    return _imported(module_name, name)
 
 
 def _not_imported(error: BaseException, module_name: str) -> str:

@@ -111,7 +111,7 @@ REFUSED = {
     "": "name a provider, such as acme.search:provider, or set providers in the settings",
     'providers = ["nowhere:provider"]': "cannot load nowhere:provider: there is no module 'nowhere'",
     'providers = ["no colon"]': "'no colon' is not a target",
-    "timeout = 0": "knowledge-conformance.toml: timeout: input should be greater than 0",
+    "timeout = 0": "knowledge-conformance.toml: timeout: wanted a number greater than 0, and 0 came",
     "[known-failures]\nKP-999 = { reason = 'r' }": "known-failures: there is no check 'KP-999'",
     "x =": "knowledge-conformance.toml: cannot be read as TOML",
 }
@@ -134,6 +134,19 @@ def test_a_report_that_cannot_be_written_is_one_line_and_4(folder: Path, capsys:
     printed = capsys.readouterr()
     assert printed.err.startswith("knowledge-kit: --report: cannot write /proc/nowhere/report.json: ")
     assert "  verdict inconclusive" in printed.out
+
+
+def test_where_no_test_can_be_written_nothing_is_run(folder: Path, capsys: Capture) -> None:
+    """A run may take long, and its end is late to hear of it."""
+    (folder / "out").write_text("a file")
+    for place, there in (("out", "it is no folder"), ("out/more", f"{folder / 'out'} is no folder")):
+        assert cli.main(["run", SOUND, "--emit-repro", place]) == 4
+        printed = capsys.readouterr()
+        assert printed.err == (
+            f"knowledge-kit: --emit-repro: cannot write into {place}: {there}; "
+            "name a folder, which is made where it is missing\n"
+        )
+        assert printed.out == ""
 
 
 def test_the_script_runs_in_the_folder_where_it_is_called(tmp_path: Path) -> None:

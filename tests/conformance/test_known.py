@@ -18,7 +18,7 @@ from knowledge_conformance.known_file import UnwritableError, with_table, write_
 from knowledge_conformance.report import CheckReport, Report, make_report
 from knowledge_conformance.results import BROKEN, CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
-from knowledge_conformance.settings import KnownFailure, Settings, SettingsError
+from knowledge_conformance.settings import KnownFailure, Settings, SettingsError, read_settings
 from knowledge_conformance.target import target_of
 from knowledge_conformance.verdict import Verdict
 from knowledge_fakes import faulty
@@ -410,6 +410,16 @@ def test_entries_keep_what_people_wrote(tmp_path: Path) -> None:
     same = checks(KP_304=CheckOutcome.KNOWN, KP_506=CheckOutcome.KNOWN)
     said = write_entries(tmp_path, again, same, datetime.date(2027, 1, 1))
     assert said == ["nothing to write: the entries are what a run finds"]
+
+
+def test_entries_go_into_the_table_that_the_file_is_read_from(tmp_path: Path) -> None:
+    """A file of its own may be written as the project file, and what stands outside of that table is refused."""
+    path = tmp_path / "knowledge-conformance.toml"
+    path.write_text("[tool.knowledge-conformance]\n")
+    write_entries(tmp_path, Settings(), checks(KP_304=CheckOutcome.FAILED), TODAY)
+    assert "\n[tool.knowledge-conformance.known-failures]\n" in path.read_text()
+    path.write_text(path.read_text().replace('reason = ""', 'reason = "r"'))
+    assert set(read_settings(tmp_path).known_failures) == {"KP-304"}
 
 
 @pytest.mark.parametrize("mark", [MARK, "000000000000"])

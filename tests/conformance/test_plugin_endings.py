@@ -108,10 +108,15 @@ UNUSABLE = {
     "--provider=acme.search": "'acme.search' is not a target: wanted module:object, such as acme.search:provider",
     f"--provider={SOUND} provider::KP-999": "provider::KP-999: there is no check 'KP-999' of a provider; ",
     f"--provider={SOUND} provider::acme:other::KP-101": "there is no provider 'acme:other' in this run",
-    f"--provider={SOUND} --provider-timeout=0": "command line: timeout: input should be greater than 0",
-    f"--provider={SOUND} --max-calls=-1": "command line: max-calls: input should be greater than or equal to 0",
-    f"--provider={SOUND} --require=everything": "input should be 'core', 'filters', 'bases'",
+    f"--provider={SOUND} --provider-timeout=0": "command line: timeout: wanted a number greater than 0, and 0.0 came",
+    f"--provider={SOUND} --max-calls=-1": "command line: max-calls: wanted a number that is at least 0, and -1 came",
+    f"--provider={SOUND} --require=everything": "wanted 'core', 'filters', 'bases'",
     f"--provider={SOUND} nowhere.py": "file or directory not found: nowhere.py",
+    "--replay=KP-303.1.q1YqUrIyNKgFAA.c2Zu5Q": "--replay: no target is named that it could be done with: add one, such",
+    "--prove": "--prove: no target is named",
+    "--emit-repro=out": "--emit-repro: no target is named",
+    "--write-known-failures": "--write-known-failures: no target is named",
+    "--record-network=net.json": "--record-network: no target is named",
 }
 
 
@@ -124,6 +129,14 @@ def test_what_cannot_be_run_is_one_line_and_4(arguments: str, fragment: str, fol
     assert fragment in line
     assert "Traceback" not in done.stdout
     assert not (folder / "none.json").exists()
+
+
+def test_options_that_only_bound_a_run_may_stand_in_a_project_for_all(tmp_path: Path) -> None:
+    """Most runs of a project are about its own tests, and have no provider."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --max-calls=5 --strict-should --provider-report=r.json\n")
+    (tmp_path / "test_own.py").write_text("def test_own(): pass\n")
+    done = run_pytest(tmp_path)
+    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
 
 
 def test_settings_that_cannot_be_used_are_one_line_and_4(tmp_path: Path) -> None:

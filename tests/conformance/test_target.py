@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import ModuleType
@@ -231,6 +232,63 @@ def test_a_nested_name_is_followed() -> None:
     assert load("target_kinds:maker.method").value() is not None
     with pytest.raises(TargetError, match=r"target_kinds has no 'maker\.nothing'"):
         load("target_kinds:maker.nothing")
+
+
+@pytest.fixture
+def package(modules: Path) -> Iterator[Callable[[str], str]]:
+    """Writes ``search.py`` into a package of another name each time, and gives that name."""
+
+    def write(text: str) -> str:
+        name = f"acme_{modules.name}_{len(list(modules.iterdir()))}"
+        (modules / name).mkdir()
+        (modules / name / "__init__.py").touch()
+        (modules / name / "search.py").write_text(text)
+        return name
+
+    yield write
+    for name in [each for each in sys.modules if each.startswith(f"acme_{modules.name}_")]:
+        del sys.modules[name]
+
+
+AS_A_MODULE = """
+def describe():
+    return {"protocolVersion": 1, "key": "acme", "label": "Acme", "capabilities": {}}
+def retrieve(request, context):
+    return []
+class Inner:
+    provider = describe
+"""
+
+
+def test_a_module_may_be_the_provider(package: Callable[[str], str]) -> None:
+    """Clause 1.1 says any object; and whoever names it has imported its package alone."""
+    name = package(AS_A_MODULE)
+    target = load(f"{name}:search")
+    assert target.instance
+    assert opened(target) == (sys.modules[f"{name}.search"], ())
+    assert load(f"{package(AS_A_MODULE)}:search.Inner.provider").value() is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "fragment"),
+    [
+        ("raise ValueError('no settings')", "search", "importing {}.search raised ValueError: no settings"),
+        ("import no_such_vendor", "search", "{}.search imports 'no_such_vendor', which is not installed"),
+        ("def", "search.x", "importing {}.search raised SyntaxError"),
+        ("x = 1", "search", "it is a builtins.module; wanted a provider"),
+        ("x = 1", "serch", "{} has no 'serch'"),
+        ("x = 1", "search.y", "{} has no 'search.y'"),
+    ],
+)
+def test_a_module_of_a_package_that_cannot_be_used_says_why(
+    text: str, path: str, fragment: str, package: Callable[[str], str]
+) -> None:
+    """As one before the colon does."""
+    name = package(text)
+    with pytest.raises(TargetError) as caught:
+        load(f"{name}:{path}")
+    assert fragment.format(name) in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 # The other way round.
