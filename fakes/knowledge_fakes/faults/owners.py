@@ -23,10 +23,12 @@ _INSTRUCTION: Final = re.compile(r'owner_?id["\s]*[:=]\s*(?:"([^"]+)|([^\s"]+))'
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u2060\ufeff]")
 
 
-def _naming(sound: Any, named: Callable[[RetrievalRequest], Iterator[str]]) -> Changed:
+def _naming(sound: Any, named: Callable[[RetrievalRequest], Iterator[str]], owners: Owners | None = None) -> Changed:
     """The provider that lets a request say who asks: the first name in it, and else the context."""
 
     def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        if owners is not None:
+            owners.see(context)
         owner = next(named(request), context.owner_id)
         # The back end knows owners, and takes the words that named one out of the search.
         return (request if owner == context.owner_id else unrestricted(request)), as_owner(context, owner)
@@ -56,22 +58,19 @@ def _merging(sound: Any, opened: Callable[[RetrievalRequest], RetrievalRequest |
 
 
 @fault("KP-401", fragment="notes-", settings=OWNERS)
-def one_owner_for_all(sound: Any) -> Any:
-    """The client was made with the first customer's name, and searches in that name for everybody."""
+def client_of_another_owner(sound: Any) -> Any:
+    """Clients are made with an owner's name and kept, and whoever asks gets the one that has the most to say."""
     owners = Owners(sound)
-    # The first to whom something comes that is nobody else's: who was asked for before may be no customer at all.
-    first: list[str] = []
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        if first:
-            return await ask(sound, request, as_owner(context, first[0]))
         owners.see(context)
         answer = await ask(sound, request, context)
         for other in owners.beside(context):
-            new = ids_of(rows_of(answer)) - ids_of(await found(sound, request, other))
-            if any([await is_private(sound, row, other) for row in rows_of(answer) if row["id"] in new]):
-                first.append(context.owner_id)
-                break
+            theirs = await found(sound, request, other)
+            new = [row for row in theirs if row["id"] not in ids_of(rows_of(answer))]
+            # What is not among the nearest to one may be among them to the other, and is nobody's own for that.
+            if any([await is_private(sound, row, context) for row in new]):
+                return put_rows(answer, theirs)
         return answer
 
     return Changed(sound, retrieve=retrieve)
@@ -142,13 +141,14 @@ def anyone_by_a_wildcard(sound: Any) -> Any:
 
 @fault("KP-403", fragment="notes-tomas#salary", settings=OWNERS)
 def owner_by_mail_address(sound: Any) -> Any:
-    """Whoever is named by a mail address anywhere in the filters is taken for the one who asks."""
+    """Whoever is named by a mail address, or as user:…, anywhere in a request is taken for the one who asks."""
+    owners = Owners(sound)
 
     def named(request: RetrievalRequest) -> Iterator[str]:
-        domain = "@example.com"
-        yield from (text.removesuffix(domain) for text in _texts_in(request.filters) if text.endswith(domain))
+        said = " ".join((request.query, *request.knowledge_base_ids, *_texts_in(request.filters)))
+        yield from (name for name in owners.names if f"{name}@example.com" in said or f"user:{name}" in said)
 
-    return _naming(sound, named)
+    return _naming(sound, named, owners)
 
 
 def _texts_in(value: Any) -> Iterator[str]:
