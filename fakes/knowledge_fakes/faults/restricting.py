@@ -145,6 +145,19 @@ def base_as_a_pattern(sound: Any) -> Any:
     return asking(sound, change)
 
 
+@fault("KP-310", fragment="result", settings=BASES)
+def several_unknown_bases_are_all(sound: Any) -> Any:
+    """One unknown id is refused, and of a list the known ones are taken, which may be none: then all are searched."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        bases = request.knowledge_base_ids
+        if len(bases) < 2 or any([await holds(sound, base, request, context) for base in bases]):
+            return await ask(sound, request, context)
+        return await ask(sound, request.model_copy(update=_without("knowledge_base_ids")), context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
 @fault("KP-311", fragment="as well", settings=BASES, lacks=_one_base)
 def one_unknown_base_opens_all(sound: Any) -> Any:
     """A selection that cannot be made as a whole is not made at all: one unknown id beside a known one opens all."""
