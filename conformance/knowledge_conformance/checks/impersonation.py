@@ -14,7 +14,7 @@ from knowledge_conformance.subject import Subject
 from knowledge_provider import RetrievalRequest
 
 _OWNERS: Final = 2
-_IMPERSONATIONS_MAX: Final = 23
+_IMPERSONATIONS_MAX: Final = 26
 _GENERATED_MAX: Final = 12
 _GENERATED_THOROUGH: Final = 100
 _SHRINK_CALLS: Final = 12
