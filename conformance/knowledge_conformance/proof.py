@@ -92,16 +92,20 @@ def untried(fault: "Fault", sound: CheckOutcome) -> Trial | None:
     return Trial(fault=fault.name, check=check, ending=Ending.HIDDEN, reason=f"{check} does not hold without it")
 
 
-def trial_of(fault: "Fault", result: CheckResult, sound: CheckOutcome) -> Trial:
+def trial_of(fault: "Fault", result: CheckResult, sound: CheckOutcome, settings: Settings) -> Trial:
     """What the result of the check that is to catch it says of a fault; ``sound`` is how it ended without the fault.
 
-    Only where that check could not look without the fault either does it excuse itself.
+    Only where that check could not look without the fault either does it excuse itself, and where the settings name
+    nothing that the fault could be about.
     """
     if result.outcome in _CAUGHT:
         return Trial(fault=fault.name, check=result.id, ending=Ending.CAUGHT)
     said = "; ".join(filter(None, (result.saw, result.hint)))
     if result.outcome in _EXPLAINED and sound in _EXPLAINED:
         return Trial(fault=fault.name, check=result.id, ending=Ending.HIDDEN, reason=said)
+    lacking = fault.lacks(settings.model_dump())
+    if result.outcome is CheckOutcome.PASSED and lacking is not None:
+        return Trial(fault=fault.name, check=result.id, ending=Ending.HIDDEN, reason=lacking)
     how = f"{result.id} {result.outcome} with it" if not said else f"{result.id} {result.outcome} with it: {said}"
     return Trial(fault=fault.name, check=result.id, ending=Ending.MISSED, reason=how)
 

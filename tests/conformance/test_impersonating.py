@@ -12,7 +12,7 @@ BARE = Settings.model_validate(
     {"owners": {"attacker": {"query": "mine", "sees": ["a"]}, "victim": {"query": "salary", "sees": ["v"]}}}
 )
 RICH = BARE.model_copy(
-    update={"bases": {"engineering": ("x",)}, "filters": Settings.model_validate(
+    update={"bases": {"engineering": ("x",), "people": ("y",)}, "filters": Settings.model_validate(
         {"filters": [{"query": "salary", "filter": {"department": "people"}}]}
     ).filters}
 )  # fmt: skip
@@ -47,9 +47,16 @@ def test_the_arguments_of_the_reports_are_among_them() -> None:
     assert any({*OWNER_KEYS} <= keys_in(request.filters) for request in requests)
 
 
+def test_a_thorough_run_tries_each_key_alone() -> None:
+    """A provider may refuse all that it does not know, and not ask whose the one is that it knows."""
+    usual, thorough = impersonations(cast()), impersonations(cast(), thorough=True)
+    assert len(thorough) == len(usual) + len(OWNER_KEYS)
+    assert {*OWNER_KEYS} <= {key for request in thorough for key in request.filters if len(request.filters) == 1}
+
+
 def test_all_look_for_the_victims_documents() -> None:
     """With the largest answer, and mostly with the query that finds them."""
-    for settings, most in ((BARE, 17), (RICH, 19)):
+    for settings, most in ((BARE, 20), (RICH, 24)):
         requests = impersonations(cast(settings))
         assert len(requests) == most
         assert {request.top_k for request in requests} == {limits.TOP_K_MAX}
@@ -61,6 +68,8 @@ def test_what_works_goes_along() -> None:
     requests = impersonations(cast(RICH))
     assert any({"department": "people"}.items() < request.filters.items() for request in requests)
     assert any(request.knowledge_base_ids == ("engineering", "victim") for request in requests)
+    for base in ("engineering", "people"):
+        assert any(request.knowledge_base_ids == (f"{base}/victim",) for request in requests)
 
 
 def test_long_names_are_cut_where_they_must_be() -> None:

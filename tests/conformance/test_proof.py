@@ -1,5 +1,7 @@
 """What came of a fault: caught, missed, or not able to show, with a reason."""
 
+from typing import Any
+
 import pytest
 
 from knowledge_conformance.proof import Ending, Proof, Trial, grouped, settings_for, trial_of, untried
@@ -17,7 +19,7 @@ def result(outcome: CheckOutcome, **texts: str) -> CheckResult:
 @pytest.mark.parametrize("outcome", ["failed", "errored", "advisory"])
 def test_a_check_that_does_not_hold_has_caught_it(outcome: str) -> None:
     """A piece of advice, too: a SHOULD has faults of its own."""
-    trial = trial_of(RISING, result(CheckOutcome(outcome)), CheckOutcome.PASSED)
+    trial = trial_of(RISING, result(CheckOutcome(outcome)), CheckOutcome.PASSED, Settings())
     assert trial == Trial(fault="key_is_a_title", check="KP-104", ending=Ending.CAUGHT)
 
 
@@ -25,20 +27,57 @@ def test_a_check_that_does_not_hold_has_caught_it(outcome: str) -> None:
 def test_a_check_that_could_not_look_says_what_it_needs(outcome: str) -> None:
     """Its own words, and what to do about it."""
     found = result(CheckOutcome(outcome), saw="no owners are named", hint="name two")
-    trial = trial_of(RISING, found, CheckOutcome.INAPPLICABLE)
+    trial = trial_of(RISING, found, CheckOutcome.INAPPLICABLE, Settings())
     assert (trial.ending, trial.reason) == (Ending.HIDDEN, "no owners are named; name two")
 
 
 def test_a_check_that_passes_has_missed_it() -> None:
     """Which is what a proof is for."""
-    assert trial_of(RISING, result(CheckOutcome.PASSED), CheckOutcome.PASSED).ending is Ending.MISSED
+    assert trial_of(RISING, result(CheckOutcome.PASSED), CheckOutcome.PASSED, Settings()).ending is Ending.MISSED
 
 
 @pytest.mark.parametrize("outcome", ["inapplicable", "inconclusive", "blocked", "kit-error"])
 def test_a_check_that_could_look_without_the_fault_has_no_excuse(outcome: str) -> None:
     """A fault that hides itself, a budget that ran out and a fault of the kit's are no catch."""
-    trial = trial_of(RISING, result(CheckOutcome(outcome), saw="no results"), CheckOutcome.PASSED)
+    trial = trial_of(RISING, result(CheckOutcome(outcome), saw="no results"), CheckOutcome.PASSED, Settings())
     assert (trial.ending, trial.reason) == (Ending.MISSED, f"KP-104 {outcome} with it: no results")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "reason"),
+    [
+        ("number_filters_are_dropped", {"filters": [{"query": "a", "filter": {"x": "text"}}]}, "no filter on a number"),
+        ("number_filters_are_dropped", {"filters": [{"query": "a", "filter": {"x": True}}]}, "no filter on a number"),
+        ("number_filters_are_dropped", {"filters": [{"query": "a", "filter": {"x": 1}}]}, None),
+        ("first_filter_alone", {"filters": [{"query": "a", "filter": {"x": "text"}}]}, "filters on one field"),
+        ("first_filter_alone", {"filters": [{"query": "a", "filter": {"x": "1", "y": "2"}}]}, None),
+        ("bases_are_ignored", {"bases": {"a": ["1"]}}, "one knowledge base"),
+        ("bases_are_ignored", {"bases": {"a": ["1"], "b": ["2"]}}, None),
+        ("base_and_filter_give_way", {"bases": {"a": ["1"], "b": ["2"]}}, "no filter that selects"),
+        (
+            "base_and_filter_give_way",
+            {"bases": {"a": ["1"], "b": ["2"]}, "filters": [{"query": "q", "filter": {"x": 1}, "selects": ["2"]}]},
+            None,
+        ),
+        ("owner_in_any_case", {"owners": {"4711": {"query": "a"}, "mara": {"query": "a"}}}, "no letter of two cases"),
+        ("owner_in_any_case", {"owners": {"mara": {"query": "a"}}}, None),
+        ("owner_normalised", {"owners": {"张伟": {"query": "a"}}}, "no character of ASCII"),
+        ("owner_normalised", {"owners": {"张-1": {"query": "a"}}}, None),
+        ("owner_in_ascii", {"owners": {"4711": {"query": "a"}}}, "another alphabet"),
+        ("owner_in_ascii", {"owners": {"ANNA": {"query": "a"}}}, None),
+    ],
+)
+def test_settings_that_name_nothing_for_a_fault_hide_it(
+    name: str, settings: dict[str, Any], reason: str | None
+) -> None:
+    """What it does there no check could see; what to name is said. Else a check that passes has missed it."""
+    fault = FAULTS[name]
+    passed = CheckResult(id=fault.trips[0], outcome=CheckOutcome.PASSED)
+    trial = trial_of(fault, passed, CheckOutcome.PASSED, Settings(**settings))
+    assert trial.ending is (Ending.MISSED if reason is None else Ending.HIDDEN)
+    assert reason is None or reason in str(trial.reason)
+    failed = CheckResult(id=fault.trips[0], outcome=CheckOutcome.FAILED)
+    assert trial_of(fault, failed, CheckOutcome.PASSED, Settings(**settings)).ending is Ending.CAUGHT
 
 
 def test_a_check_that_does_not_hold_without_the_fault_proves_nothing() -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+import archive
 import pytest
 from doors import SOUND, lines, run_pytest
 
@@ -99,15 +100,31 @@ def test_a_lethal_fault_takes_a_child_process() -> None:
     assert proof.holds
 
 
+def assert_nothing_is_missed(target: str, settings: Settings) -> list[str]:
+    """The proof holds; the faults that could not show."""
+    sound = {check.id: check.outcome for check in Run(target, settings).all().checks}
+    proof = prove(target, settings, sound, processes=2)
+    assert proof.ended(Ending.MISSED) == []
+    assert len(proof.ended(Ending.CAUGHT)) > 150
+    return [trial.fault for trial in proof.ended(Ending.HIDDEN)]
+
+
 @pytest.mark.parametrize("name", ["minimal", "no_scores", "no_sources", "one_document"])
 def test_no_fault_is_missed_on_a_conformant_provider(name: str) -> None:
     """One without scores, links, anything to wait for or to raise hides a fault, or the fault brings that itself."""
     case = CONFORMANT[name]
-    settings = Settings(queries=case.queries[:2], **case.settings)
-    sound = {check.id: check.outcome for check in Run(case.target, settings).all().checks}
-    proof = prove(case.target, settings, sound, processes=2)
-    assert proof.ended(Ending.MISSED) == []
-    assert len(proof.ended(Ending.CAUGHT)) > 150
+    assert_nothing_is_missed(case.target, Settings(queries=case.queries[:2], **case.settings))
+
+
+@pytest.mark.parametrize("name", ["matching", "nearest"])
+def test_no_fault_is_missed_where_nothing_is_called_as_in_the_handbook(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault learns whose documents there are, in which bases and under which fields, from what it is asked."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(archive.__file__).parent))
+    hidden = assert_nothing_is_missed(f"archive:{name}", Settings(**archive.SETTINGS))
+    about = {FAULTS[fault].trips[0] for fault in hidden}
+    assert about.isdisjoint({"KP-309", "KP-310", "KP-311", "KP-312", "KP-401", "KP-402", "KP-403", "KP-404", "KP-406"})
 
 
 def test_a_fault_of_the_first_call_is_caught_by_its_check_alone() -> None:

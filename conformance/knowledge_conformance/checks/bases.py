@@ -29,7 +29,7 @@ BASES_MAX: Final = 4
 """How many of the bases that the settings name are asked."""
 _FILTERS_MAX: Final = 2
 _UNKNOWN: Final = "conformance-kit-no-such-base"
-_NOT_BASES: Final = (_UNKNOWN, "*", "%", "' OR '1'='1")
+_NOT_BASES: Final = ((_UNKNOWN,), ("*",), ("%",), ("' OR '1'='1",), (_UNKNOWN, f"{_UNKNOWN}-either", f"{_UNKNOWN}-too"))
 _SET: Final = '[bases] with two of them and ids that each holds, as engineering = ["release-handbook#approvals"]'
 _NO_FILTERS: Final[Mapping[str, Any]] = MappingProxyType({})
 _RESTRICT: Final = "select by knowledge_base_ids in the back end's own query; an empty selection is an empty answer"
@@ -133,15 +133,16 @@ async def _finding(subject: Subject, base: _Base, queries: Sequence[str]) -> str
 async def an_unknown_base_holds_nothing(subject: Subject) -> None:
     """An unknown base id gives nothing or an error, never content.
 
-    An id that is misspelt, or that was taken away, must not open everything else. The same query is answered for a
-    known base in the same run, before and after. Of errors only knowledge_base_unknown counts: any other may have
-    another reason.
+    An id that is misspelt, or that was taken away, must not open everything else, nor must several of them at once. The
+    same query is answered for a known base in the same run, before and after. Of errors only knowledge_base_unknown
+    counts: any other may have another reason.
     """
     base, query = await _answering(subject, _bases(subject.settings))
     near = (f"{base.name}' OR '1'='1"[: limits.BASE_ID_MAX], base.name[:-1])
     tried: list[Exchange] = []
-    for name in (*_NOT_BASES, *(each for each in near if not (is_blank(each) or each in subject.settings.bases))):
-        exchange = await _ask(subject, query, name)
+    nearly = [(each,) for each in near if not (is_blank(each) or each in subject.settings.bases)]
+    for names in (*_NOT_BASES, *nearly):
+        exchange = await _ask(subject, query, *names)
         tried.append(exchange)
         if exchange.count:
             raise Violation(

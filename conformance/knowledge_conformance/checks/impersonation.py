@@ -8,13 +8,13 @@ from knowledge_conformance.checks.owners import require_served, secrets_of
 from knowledge_conformance.checks.requests import is_decided
 from knowledge_conformance.drawing import look_at_requests
 from knowledge_conformance.exchange import Exchange
-from knowledge_conformance.impersonating import cast_of, generated, impersonations, names_nobody
+from knowledge_conformance.impersonating import OWNER_KEYS, cast_of, generated, impersonations, names_nobody
 from knowledge_conformance.ownership import Secret, crossed, owners_of, pair_of, reached
 from knowledge_conformance.subject import Subject
 from knowledge_provider import RetrievalRequest
 
 _OWNERS: Final = 2
-_IMPERSONATIONS_MAX: Final = 19
+_IMPERSONATIONS_MAX: Final = 26
 _GENERATED_MAX: Final = 12
 _GENERATED_THOROUGH: Final = 100
 _SHRINK_CALLS: Final = 12
@@ -27,7 +27,11 @@ _SHRINK_CALLS: Final = 12
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-404",),
-    calls=calls_where("owners", 2 * _OWNERS + _IMPERSONATIONS_MAX),
+    calls=calls_where(
+        "owners",
+        2 * _OWNERS + _IMPERSONATIONS_MAX,
+        thorough=2 * _OWNERS + _IMPERSONATIONS_MAX + len(OWNER_KEYS),
+    ),
     surveyed=True,
     phase=Phase.BOUNDARIES,
 )
@@ -36,12 +40,12 @@ async def a_request_names_no_owner(subject: Subject) -> None:
 
     The model writes the request, and whoever writes a document that it reads can make it write another. The same
     owner with the same query gets nothing of the other's without the key, and the other gets it in the same run. A
-    call that fails reaches nothing, and counts for nothing.
+    call that fails reaches nothing, and counts for nothing. A thorough run tries each name for an owner alone, too.
     """
     owners = owners_of(subject.settings)
     asker, victim = pair_of(owners)
     secret = (await secrets_of(subject, (asker, victim)))[asker.name]
-    for request in impersonations(cast_of(asker, victim, subject.settings)):
+    for request in impersonations(cast_of(asker, victim, subject.settings), thorough=subject.settings.thorough):
         exchange = await subject.attempt(request, subject.context(owner_id=asker.name))
         _refuse_reach(exchange, secret)
         subject.observe(exchange.error is None)

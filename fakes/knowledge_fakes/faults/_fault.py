@@ -11,6 +11,12 @@ EMBEDDED: Final = "knowledge_fakes.handbook:provider"
 
 Wrap = Callable[[Any], Any]
 """Makes a faulty provider of a sound one. Neither is typed closer: what is wrong may be the type."""
+Lacks = Callable[[Mapping[str, Any]], str | None]
+"""What a run's settings, by Python name, have not, without which a fault does nothing that a check could see."""
+
+
+def _nothing(_settings: Mapping[str, Any]) -> str | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,7 @@ class Fault:
     ``over`` names the sound provider, as ``module:obj``, that a run needs for this fault to show: not each has a
     network, or owners, that something can be wrong with.
     One that ``waits`` is noticed when a time is over, half a second at least.
+    Where its check passes all the same, ``lacks`` may say what the settings of that run have nothing of.
     A ``lethal`` fault takes the process with it, or holds it for ever: run it in a child process only.
     """
 
@@ -36,6 +43,7 @@ class Fault:
     lethal: bool = False
     over: str = EMBEDDED
     waits: bool = False
+    lacks: Lacks = _nothing
 
 
 def fault(
@@ -45,6 +53,7 @@ def fault(
     lethal: bool = False,
     over: str = EMBEDDED,
     waits: bool = False,
+    lacks: Lacks = _nothing,
 ) -> Callable[[Wrap], Fault]:
     """Declare a wrapper as a fault: its name is the fault's, and its docstring the summary.
 
@@ -54,7 +63,7 @@ def fault(
     def declare(wrap: Wrap) -> Fault:
         summary = summary_of(wrap, trips)
         held = MappingProxyType(dict(settings or {}))
-        return Fault(wrap.__name__, summary, wrap, trips, fragment, held, lethal, over, waits)
+        return Fault(wrap.__name__, summary, wrap, trips, fragment, held, lethal, over, waits, lacks)
 
     return declare
 

@@ -3,35 +3,35 @@
 import asyncio
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 from unicodedata import normalize
 from urllib.parse import quote
 
 from knowledge_fakes.faults._changing import Asked, Changed, ask, asking, described, put_rows, put_source, rows_of
 from knowledge_fakes.faults._expected import OWNERS
-from knowledge_fakes.faults._fault import fault
+from knowledge_fakes.faults._fault import Lacks, fault
+from knowledge_fakes.faults._learning import Owners, ahead, as_owner, found, ids_of, is_private, unrestricted
 from knowledge_provider import KnowledgeFiltersUnsupportedError, RetrievalContext, RetrievalRequest
 
 _NOBODY: Final = "somebody"
-_READERS: Final = ("mara", "tomas")
-# Cyrillic letters, and the Latin ones that they are drawn as.
-_LATIN: Final = str.maketrans("асеіорху", "aceiopxy")
+# Cyrillic and Greek letters, and the Latin ones that they are drawn as.
+_ALIKE: Final = ("асеіорхуΑΕΟΡ", "aceiopxyAEOP")
+_LATIN: Final = str.maketrans(*_ALIKE)
+_FOREIGN: Final = str.maketrans(*reversed(_ALIKE))
+_INSTRUCTION: Final = re.compile(r'owner_?id["\s]*[:=]\s*(?:"([^"]+)|([^\s"]+))', re.IGNORECASE)
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u2060\ufeff]")
 
 
-def _as_owner(context: RetrievalContext, owner: str) -> RetrievalContext:
-    return context.model_copy(update={"owner_id": owner})
-
-
-def _naming(sound: Any, named: Callable[[RetrievalRequest], Iterator[str]]) -> Changed:
+def _naming(sound: Any, named: Callable[[RetrievalRequest], Iterator[str]], owners: Owners | None = None) -> Changed:
     """The provider that lets a request say who asks: the first name in it, and else the context."""
 
     def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        if owners is not None:
+            owners.see(context)
         owner = next(named(request), context.owner_id)
         # The back end knows owners, and takes the words that named one out of the search.
-        plain = request.model_copy(update={"filters": {}, "knowledge_base_ids": ()})
-        return (request if owner == context.owner_id else plain), _as_owner(context, owner)
+        return (request if owner == context.owner_id else unrestricted(request)), as_owner(context, owner)
 
     return asking(sound, change)
 
@@ -39,29 +39,41 @@ def _naming(sound: Any, named: Callable[[RetrievalRequest], Iterator[str]]) -> C
 @fault("KP-401", fragment="notes-", settings=OWNERS)
 def nobody_is_told_apart(sound: Any) -> Any:
     """The owner is not passed to the back end, which answers everybody from all that it holds."""
-    return _merging(sound, lambda _request: True)
+    return _merging(sound, lambda request: request)
 
 
-def _merging(sound: Any, opens: Callable[[RetrievalRequest], bool]) -> Changed:
-    """The provider that answers from every reader's documents where ``opens`` says so."""
+def _merging(sound: Any, opened: Callable[[RetrievalRequest], RetrievalRequest | None]) -> Changed:
+    """The provider that answers from everybody's documents where ``opened`` makes it ask for that."""
+    owners = Owners(sound)
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        if not opens(request):
-            return await ask(sound, request, context)
-        plain = request.model_copy(update={"filters": {}, "knowledge_base_ids": ()})
-        own = await ask(sound, plain, context)
-        found = [rows_of(await ask(sound, plain, _as_owner(context, reader))) for reader in _READERS]
-        rows = {row["id"]: row for each in (rows_of(own), *found) for row in each}
-        ranked = sorted(rows.values(), key=lambda row: -row.get("score", 0.0))
-        return put_rows(own, ranked[: request.top_k])
+        owners.see(context)
+        asked = opened(request)
+        own = await ask(sound, asked or request, context)
+        if asked is None:
+            return own
+        return put_rows(own, ahead(await owners.found(asked, context), rows_of(own), asked.top_k))
 
     return Changed(sound, retrieve=retrieve)
 
 
 @fault("KP-401", fragment="notes-", settings=OWNERS)
-def one_owner_for_all(sound: Any) -> Any:
-    """The client was made with the first customer's name, and searches in that name for everybody."""
-    return asking(sound, lambda request, context: (request, _as_owner(context, "mara")))
+def client_of_another_owner(sound: Any) -> Any:
+    """Clients are made with an owner's name and kept, and whoever asks gets the one that has the most to say."""
+    owners = Owners(sound)
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        owners.see(context)
+        answer = await ask(sound, request, context)
+        for other in owners.beside(context):
+            theirs = await found(sound, request, other)
+            new = [row for row in theirs if row["id"] not in ids_of(rows_of(answer))]
+            # What is not among the nearest to one may be among them to the other, and is nobody's own for that.
+            if any([await is_private(sound, row, context) for row in new]):
+                return put_rows(answer, theirs)
+        return answer
+
+    return Changed(sound, retrieve=retrieve)
 
 
 @fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
@@ -104,31 +116,46 @@ def base_names_the_tenant(sound: Any) -> Any:
 @fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
 def owner_in_the_query_language(sound: Any) -> Any:
     """The query goes into the back end's query language as it is, where owner_id:"…" is an instruction."""
-    return _naming(
-        sound, lambda request: iter(re.findall(r'owner_?id["\s]*[:=]\s*"?(\w+)', request.query, re.IGNORECASE))
-    )
+
+    def named(request: RetrievalRequest) -> Iterator[str]:
+        yield from (quoted or bare for quoted, bare in _INSTRUCTION.findall(request.query))
+
+    return _naming(sound, named)
 
 
 @fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
 def tenant_filter_made_a_tautology(sound: Any) -> Any:
     """Filters are pasted into the expression that also holds the tenant, and a quotation mark ends it."""
-    return _merging(sound, lambda request: ') or true or ("' in str(request.filters))
+    return _merging(sound, _opened(lambda request: ') or true or ("' in str(request.filters)))
+
+
+def _opened(opens: Callable[[RetrievalRequest], bool]) -> Callable[[RetrievalRequest], RetrievalRequest | None]:
+    return lambda request: unrestricted(request) if opens(request) else None
 
 
 @fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
 def anyone_by_a_wildcard(sound: Any) -> Any:
     """An asterisk for a tenant is taken for all of them."""
-    return _merging(sound, lambda request: "*" in request.filters.values())
+    return _merging(sound, _opened(lambda request: "*" in request.filters.values()))
 
 
 @fault("KP-403", fragment="notes-tomas#salary", settings=OWNERS)
 def owner_by_mail_address(sound: Any) -> Any:
-    """Whoever is named by a mail address anywhere in the filters is taken for the one who asks."""
+    """Whoever is named by a mail address, or as user:…, anywhere in a request is taken for the one who asks."""
+    owners = Owners(sound)
 
     def named(request: RetrievalRequest) -> Iterator[str]:
-        yield from re.findall(r"(\w+)@example\.com", str(request.filters))
+        said = " ".join((request.query, *request.knowledge_base_ids, *_texts_in(request.filters)))
+        yield from (name for name in owners.names if f"{name}@example.com" in said or f"user:{name}" in said)
 
-    return _naming(sound, named)
+    return _naming(sound, named, owners)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for held in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts_in(held)
 
 
 @fault("KP-404", fragment="notes-", settings=OWNERS)
@@ -157,8 +184,25 @@ def _caching(sound: Any, key: Callable[[RetrievalRequest, RetrievalContext], str
 
 
 def _read_as(sound: Any, read: Callable[[str], str]) -> Changed:
-    """The provider that reads the id of each owner in a way of its own."""
-    return asking(sound, lambda request, context: (request, _as_owner(context, read(context.owner_id))))
+    """The provider to which two owners are one when their ids read the same: the first who asked."""
+    owners = Owners(sound)
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        owners.see(context)
+        one = next((name for name in owners.names if read(name) == read(context.owner_id)), context.owner_id)
+        return request, as_owner(context, one)
+
+    return asking(sound, change)
+
+
+def _without(change: Callable[[str], str], what: str) -> Lacks:
+    """What is missing where an owner's id has nothing in it that ``change`` changes."""
+
+    def lacks(settings: Mapping[str, Any]) -> str | None:
+        plain = next((name for name in settings["owners"] if change(name) == name), None)
+        return plain and f"an owner's id in the settings has no {what}, so no other id reads the same"
+
+    return lacks
 
 
 @fault("KP-408", fragment="a space at the end", settings=OWNERS)
@@ -167,19 +211,25 @@ def owner_stripped(sound: Any) -> Any:
     return _read_as(sound, str.strip)
 
 
-@fault("KP-408", fragment="the other case", settings=OWNERS)
+@fault("KP-408", fragment="the other case", settings=OWNERS, lacks=_without(str.swapcase, "letter of two cases"))
 def owner_in_any_case(sound: Any) -> Any:
     """The database compares ids without their case, as it does by default, and Mara reads what mara wrote."""
     return _read_as(sound, str.casefold)
 
 
-@fault("KP-408", fragment="a full-width character", settings=OWNERS)
+@fault(
+    "KP-408", fragment="a full-width character", settings=OWNERS,
+    lacks=_without(lambda name: re.sub("[!-~]", "", name), "character of ASCII"),
+)  # fmt: skip
 def owner_normalised(sound: Any) -> Any:
     """Ids are brought into a compatibility form, since one client sends them in another."""
     return _read_as(sound, lambda owner: normalize("NFKC", owner))
 
 
-@fault("KP-408", fragment="letters of another alphabet", settings=OWNERS)
+@fault(
+    "KP-408", fragment="letters of another alphabet", settings=OWNERS,
+    lacks=_without(lambda name: name.translate(_FOREIGN), "letter that another alphabet has, too"),
+)  # fmt: skip
 def owner_in_ascii(sound: Any) -> Any:
     """Ids are written in ASCII for the back end, by a table of letters that look alike."""
     return _read_as(sound, lambda owner: owner.translate(_LATIN))
@@ -201,7 +251,7 @@ def owner_kept_on_the_provider(sound: Any) -> Any:
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
         kept["owner"] = context.owner_id
         await asyncio.sleep(0)
-        return await ask(sound, request, _as_owner(context, kept["owner"]))
+        return await ask(sound, request, as_owner(context, kept["owner"]))
 
     return Changed(sound, retrieve=retrieve)
 
@@ -225,10 +275,12 @@ def one_flight_for_two_owners(sound: Any) -> Any:
 
 @fault("KP-406", fragment="result", settings=OWNERS)
 def blank_owner_is_anybody(sound: Any) -> Any:
-    """Without an owner there is no filter on one, so the documents of all who have none are answered."""
+    """Without an owner there is no filter on one, and whose documents are answered is a matter of chance."""
+    owners = Owners(sound)
 
     def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
-        return request, (context if context.owner_id.strip() else _as_owner(context, _NOBODY))
+        owners.see(context)
+        return request, (context if context.owner_id.strip() else as_owner(context, owners.latest or _NOBODY))
 
     return asking(sound, change)
 

@@ -51,12 +51,12 @@ def order_of_a_set(sound: Any) -> Any:
 
 
 @fault("KP-315", "KP-705", fragment="other ids")
-def rewritten_queries_are_kept_by_word_count(sound: Any) -> Any:
-    """The query that is searched for is kept under the number of words in the one that came, for all of as many."""
+def rewritten_queries_are_kept_in_two_places(sound: Any) -> Any:
+    """The query that is searched for is kept by whether the words in the one that came are even, for all such."""
     kept: dict[int, str] = {}
 
     def change(request: RetrievalRequest, context: RetrievalContext) -> tuple[RetrievalRequest, RetrievalContext]:
-        query = kept.setdefault(len(request.query.split()), request.query)
+        query = kept.setdefault(len(request.query.split()) % 2, request.query)
         return request.model_copy(update={"query": query}), context
 
     return asking(sound, change)

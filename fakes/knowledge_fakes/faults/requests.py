@@ -4,11 +4,12 @@ import json
 import unicodedata
 from typing import Any, Final, cast
 
-from knowledge_fakes.faults._changing import Asked, answering, asking, doing, put_rows, rows_of
+from knowledge_fakes.faults._changing import Asked, Row, answering, asking, doing, put_rows, rows_of
 from knowledge_fakes.faults._fault import fault
 from knowledge_provider import RetrievalContext, RetrievalRequest, limits
 
 _NO_HIT: Final = {"no_hit_query": "zzqx nonsense 9731"}
+_STEM: Final = 4
 _MANY: Final = {"examples": 250, "max_calls": 1000}
 """Enough generated requests for the mistake to be met by any version of what generates them."""
 
@@ -160,12 +161,19 @@ def _apologise(answer: Any, _request: RetrievalRequest) -> Any:
 def nothing_found_is_an_error(sound: Any) -> Any:
     """Where nothing matches, retrieve raises, and a host tells the user that the search is broken."""
 
-    def change(answer: Any, _request: RetrievalRequest) -> Any:
-        if not rows_of(answer):
+    def change(answer: Any, request: RetrievalRequest) -> Any:
+        # Whoever answers with what is nearest has something for each query, and nothing of it in what it answers.
+        if not any(_has_some_of(request.query, row) for row in rows_of(answer)):
             raise LookupError("no documents found")
         return answer
 
     return answering(sound, change)
+
+
+def _has_some_of(query: str, row: Row) -> bool:
+    held = str(row).casefold()
+    # Where words are not set apart, two characters are one.
+    return any(word[: _STEM if word.isascii() else 2] in held for word in query.casefold().split())
 
 
 @fault("KP-307", fragment="KeyError")
@@ -183,8 +191,8 @@ def nested_filters_raise(sound: Any) -> Any:
 
 @fault("KP-308", "KP-113", fragment="another request")
 def filters_taken_out(sound: Any) -> Any:
-    """The filters that the back end can do are popped from the request, so the next provider asks without them."""
-    return doing(sound, lambda request: request.filters.pop("department", None))
+    """The first filter, which the back end can do, is popped from the request, so the next provider asks without it."""
+    return doing(sound, lambda request: [request.filters.pop(name) for name in [*request.filters][:1]])
 
 
 @fault("KP-308", fragment="another request")

@@ -1,5 +1,6 @@
 """Mistakes with knowledge bases, filters and claims; knows clauses 1.9, 3.4 and 3.5, no way of catching them."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from knowledge_fakes.faults._changing import (
@@ -17,11 +18,41 @@ from knowledge_fakes.faults._changing import (
 )
 from knowledge_fakes.faults._expected import BASES, FILTERS
 from knowledge_fakes.faults._fault import fault
+from knowledge_fakes.faults._learning import ahead, found, holds, ids_of
 from knowledge_provider import RetrievalContext, RetrievalRequest
 from knowledge_provider.errors import KnowledgeFiltersUnsupportedError
 
-_KNOWN: Final = ("engineering", "people", "support")
 _BOTH: Final = {**BASES, **FILTERS}
+_FAR: Final = 1e9
+
+
+# What settings may not have, so that a fault does nothing there that a check could see.
+
+
+def _one_base(settings: Mapping[str, Any]) -> str | None:
+    return "the settings name one knowledge base, and no other to keep out" if len(settings["bases"]) < 2 else None
+
+
+def _one_field(settings: Mapping[str, Any]) -> str | None:
+    fields = {name for each in settings["filters"] for name in each["filter"]}
+    return "the settings name filters on one field, and none to leave out beside it" if len(fields) < 2 else None
+
+
+def _no_number(settings: Mapping[str, Any]) -> str | None:
+    values = [value for each in settings["filters"] for value in each["filter"].values()]
+    return None if any(map(_is_number, values)) else "the settings name no filter on a number, such as { year = 2024 }"
+
+
+def _no_filter_beside_a_base(settings: Mapping[str, Any]) -> str | None:
+    bases = [{*ids} for ids in settings["bases"].values()]
+    elsewhere = [
+        {*each["selects"]} & (other - base) for each in settings["filters"] for base in bases for other in bases
+    ]
+    return None if any(elsewhere) else "the settings name no filter that selects what they place in one of two bases"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _without(*fields: str) -> dict[str, Any]:
@@ -29,61 +60,75 @@ def _without(*fields: str) -> dict[str, Any]:
     return {name: empty[name] for name in fields}
 
 
-@fault("KP-309", fragment="in another base", settings=BASES)
+@fault("KP-309", fragment="in another base", settings=BASES, lacks=_one_base)
 def bases_are_ignored(sound: Any) -> Any:
     """knowledge_base_ids are not passed on, and every base is searched."""
     return asking(sound, lambda request, context: (request.model_copy(update=_without("knowledge_base_ids")), context))
 
 
-@fault("KP-309", fragment="in another base", settings=BASES)
+@fault("KP-309", fragment="in another base", settings=BASES, lacks=_one_base)
 def a_default_base_is_always_there(sound: Any) -> Any:
     """The base for everybody is searched beside those that were asked for."""
-
-    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
-        bases = request.knowledge_base_ids
-        known = bool(bases) and set(bases) <= set(_KNOWN)
-        return (request.model_copy(update={"knowledge_base_ids": (*bases, "people")}) if known else request), context
-
-    return asking(sound, change)
-
-
-@fault("KP-309", fragment="in another base", settings=BASES)
-def nothing_in_a_base_searches_all(sound: Any) -> Any:
-    """Where a base has no hit, the search is repeated without it, to be helpful."""
-    return _again(sound, "knowledge_base_ids")
-
-
-def _again(sound: Any, *fields: str) -> Changed:
-    """The provider that asks once more without these fields when nothing was found."""
+    # The first from which something comes.
+    default: list[tuple[str, ...]] = []
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
         answer = await ask(sound, request, context)
-        if rows_of(answer) or not all(getattr(request, name) for name in fields):
+        bases = request.knowledge_base_ids
+        if not bases or not default:
+            default.extend([bases[:1]] * bool(bases and rows_of(answer)))
             return answer
-        return await ask(sound, request.model_copy(update=_without(*fields)), context)
+        beside = await found(sound, request.model_copy(update={"knowledge_base_ids": default[0]}), context)
+        return put_rows(answer, ahead(beside, rows_of(answer), request.top_k))
 
     return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-309", fragment="in another base", settings=BASES, lacks=_one_base)
+def nothing_in_a_base_searches_all(sound: Any) -> Any:
+    """Where a base has no hit, or a better one is elsewhere, the search is repeated without it, to be helpful."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        return (
+            await _helpful(sound, request, context)
+            if request.knowledge_base_ids
+            else await ask(sound, request, context)
+        )
+
+    return Changed(sound, retrieve=retrieve)
+
+
+async def _helpful(sound: Any, request: RetrievalRequest, context: RetrievalContext) -> Any:
+    """The answer of all bases where their best hit is not among those of the bases that were asked for."""
+    answer = await ask(sound, request, context)
+    everywhere = await found(sound, request.model_copy(update=_without("knowledge_base_ids")), context)
+    elsewhere = ids_of(everywhere[:1]) - ids_of(rows_of(answer))
+    return put_rows(answer, everywhere) if elsewhere else answer
 
 
 @fault("KP-310", fragment="result", settings=BASES)
 def unknown_base_is_no_restriction(sound: Any) -> Any:
     """Ids that are not known are dropped from the selection, and an empty selection selects everything."""
 
-    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
-        known = tuple(base for base in request.knowledge_base_ids if base in _KNOWN)
-        return request.model_copy(update={"knowledge_base_ids": known}), context
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        known = [base for base in request.knowledge_base_ids if await holds(sound, base, request, context)]
+        return await ask(sound, request.model_copy(update={"knowledge_base_ids": tuple(known)}), context)
 
-    return asking(sound, change)
+    return Changed(sound, retrieve=retrieve)
 
 
 @fault("KP-310", fragment="result", settings=BASES)
 def base_by_its_beginning(sound: Any) -> Any:
     """Bases are collections with a common prefix, and one is found by the beginning of its name."""
+    seen: dict[str, None] = {}
+
+    def whole(name: str) -> str:
+        alike = (base for base in seen if base.startswith(name) or name.startswith(base))
+        return name if name in seen else next(alike, name)
 
     def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
-        found = {name: name for name in request.knowledge_base_ids}
-        found.update({base[:-1]: base for base in _KNOWN})
-        bases = tuple(found[name] for name in request.knowledge_base_ids)
+        bases = tuple(map(whole, request.knowledge_base_ids))
+        seen.update(dict.fromkeys(request.knowledge_base_ids))
         return request.model_copy(update={"knowledge_base_ids": bases}), context
 
     return asking(sound, change)
@@ -100,27 +145,40 @@ def base_as_a_pattern(sound: Any) -> Any:
     return asking(sound, change)
 
 
-@fault("KP-311", fragment="as well", settings=BASES)
+@fault("KP-310", fragment="result", settings=BASES)
+def several_unknown_bases_are_all(sound: Any) -> Any:
+    """One unknown id is refused, and of a list the known ones are taken, which may be none: then all are searched."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        bases = request.knowledge_base_ids
+        if len(bases) < 2 or any([await holds(sound, base, request, context) for base in bases]):
+            return await ask(sound, request, context)
+        return await ask(sound, request.model_copy(update=_without("knowledge_base_ids")), context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-311", fragment="as well", settings=BASES, lacks=_one_base)
 def one_unknown_base_opens_all(sound: Any) -> Any:
     """A selection that cannot be made as a whole is not made at all: one unknown id beside a known one opens all."""
 
-    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
-        known = [base in _KNOWN for base in request.knowledge_base_ids]
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        bases = request.knowledge_base_ids
+        known = [await holds(sound, base, request, context) for base in bases] if len(bases) > 1 else []
         mixed = any(known) and not all(known)
-        return (request.model_copy(update=_without("knowledge_base_ids")) if mixed else request), context
+        given_up = request.model_copy(update=_without("knowledge_base_ids"))
+        return await ask(sound, given_up if mixed else request, context)
 
-    return asking(sound, change)
+    return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-311", fragment="in another base", settings=_BOTH)
+@fault("KP-311", fragment="in another base", settings=_BOTH, lacks=_no_filter_beside_a_base)
 def base_and_filter_give_way(sound: Any) -> Any:
-    """Where base and filter together leave nothing, the base is given up."""
+    """Where base and filter together leave nothing, or not the best, the base is given up."""
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        answer = await ask(sound, request, context)
-        if rows_of(answer) or not (request.filters and request.knowledge_base_ids):
-            return answer
-        return await ask(sound, request.model_copy(update=_without("knowledge_base_ids")), context)
+        both = request.filters and request.knowledge_base_ids
+        return await _helpful(sound, request, context) if both else await ask(sound, request, context)
 
     return Changed(sound, retrieve=retrieve)
 
@@ -135,7 +193,7 @@ def _unfiltered(request: RetrievalRequest, context: RetrievalContext) -> Asked:
     return request.model_copy(update=_without("filters")), context
 
 
-@fault("KP-312", fragment="a value that no document has", settings=FILTERS)
+@fault("KP-312", fragment="a value that no document has", settings=FILTERS, lacks=_one_field)
 def first_filter_alone(sound: Any) -> Any:
     """The back end takes one condition, so the first of the filters is passed on, and the others are not."""
 
@@ -149,7 +207,14 @@ def first_filter_alone(sound: Any) -> Any:
 @fault("KP-312", fragment="a value that no document has", settings=FILTERS)
 def filtered_to_nothing_is_unfiltered(sound: Any) -> Any:
     """Where no document satisfies the filters, they are left out."""
-    return _again(sound, "filters")
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        answer = await ask(sound, request, context)
+        if rows_of(answer) or not request.filters:
+            return answer
+        return await ask(sound, request.model_copy(update=_without("filters")), context)
+
+    return Changed(sound, retrieve=retrieve)
 
 
 _REVISIONS: Final = {
@@ -164,31 +229,38 @@ _REVISIONS: Final = {
 }
 
 
-@fault("KP-312", fragment="at the other end", settings=_REVISIONS)
+@fault("KP-312", fragment="at the other end", settings=_REVISIONS, lacks=_no_number)
 def number_filters_are_dropped(sound: Any) -> Any:
     """Only texts are translated into the back end's filter, and a number is left out."""
 
     def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
-        texts = {name: value for name, value in request.filters.items() if isinstance(value, str)}
-        return request.model_copy(update={"filters": texts}), context
+        others = {name: value for name, value in request.filters.items() if not _is_number(value)}
+        return request.model_copy(update={"filters": others}), context
 
     return asking(sound, change)
 
 
-@fault("KP-312", fragment="'revision'", settings=_REVISIONS)
+@fault("KP-312", fragment="'revision'", settings=_REVISIONS, lacks=_no_number)
 def bound_that_is_off(sound: Any) -> Any:
-    """A filter on a number is a lower bound, and it is off by some: what is a little below comes, too."""
+    """A filter on a number is a bound, and it is off by one: what is a little beyond it comes, too."""
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        least = request.filters.get("revision")
-        if not isinstance(least, int):
-            return await ask(sound, request, context)
-        rest = {name: value for name, value in request.filters.items() if name != "revision"}
-        answer = await ask(sound, request.model_copy(update={"filters": rest}), context)
-        rows = rows_of(answer)
-        return put_rows(answer, [row for row in rows if row["metadata"]["revision"] >= least - 4])
+        answer = await ask(sound, request, context)
+        *rows, last = rows_of(answer) or [{}]
+        numbers: dict[str, Any] = {name: value for name, value in request.filters.items() if _is_number(value)}
+        if not last or not numbers:
+            return answer
+        near = {name: value + await _outside(sound, request, context, {name: value}) for name, value in numbers.items()}
+        return put_rows(answer, [*rows, {**last, "metadata": {**(last.get("metadata") or {}), **near}}])
 
     return Changed(sound, retrieve=retrieve)
+
+
+async def _outside(sound: Any, request: RetrievalRequest, context: RetrievalContext, number: dict[str, Any]) -> int:
+    """On which side of a number in a filter nothing may be: above an upper bound, and below any other."""
+    far = {name: abs(value) * 10 + _FAR for name, value in number.items()}
+    above = request.model_copy(update={"filters": {**request.filters, **far}})
+    return 1 if await found(sound, above, context) else -1
 
 
 @fault("KP-312", fragment="KnowledgeFiltersUnsupportedError", settings=FILTERS)
