@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.exchange import Exchange, as_dict
 from knowledge_conformance.ownership import Owner, ids_of
@@ -28,7 +28,7 @@ class Narrowing(NamedTuple):
         )
 
 
-PLAIN = Narrowing()
+PLAIN: Final = Narrowing()
 
 
 def ways_of(settings: Settings) -> int:
