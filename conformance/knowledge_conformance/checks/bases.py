@@ -32,7 +32,10 @@ _UNKNOWN: Final = "conformance-kit-no-such-base"
 _NOT_BASES: Final = ((_UNKNOWN,), ("*",), ("%",), ("' OR '1'='1",), (_UNKNOWN, f"{_UNKNOWN}-either", f"{_UNKNOWN}-too"))
 _SET: Final = '[bases] with two of them and ids that each holds, as engineering = ["release-handbook#approvals"]'
 _NO_FILTERS: Final[Mapping[str, Any]] = MappingProxyType({})
-_RESTRICT: Final = "select by knowledge_base_ids in the back end's own query; an empty selection is an empty answer"
+_RESTRICT: Final = (
+    "select by knowledge_base_ids in the back end's own query, and keep them in the key of every cache; "
+    "an empty selection is an empty answer"
+)
 
 
 class _Base(NamedTuple):

@@ -1,7 +1,10 @@
 """Clauses 1.7 and 1.8: how ``describe()`` behaves when it is called again. What it says is ``identity``'s matter."""
 
 import contextlib
+import operator
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -18,6 +21,8 @@ _TIMED_CALLS: Final = 3
 _DEPTH_MAX: Final = 4
 _SCRIBBLE: Final = "changed by the caller"
 
+_Undo = Callable[[], object]
+
 
 # Clause 1.7
 @check("KP-111", clause="1.7", level=Level.MUST, needs=("KP-102",), calls=3)
@@ -28,15 +33,22 @@ async def description_is_stable(subject: Subject) -> None:
     """
     first = await subject.describe()
     before = _picture(first)
-    _scribble(first)
-    for _ in range(2):
-        if _picture(await subject.describe()) != before:
-            raise Violation(
-                wanted="the same description again",
-                saw="a different one, after the caller had changed the first answer",
-                hint="build the answer anew in each call, from values that do not change",
-            )
-        subject.observe()
+    undo: list[_Undo] = []
+    _scribble(first, undo)
+    try:
+        for _ in range(2):
+            if _picture(await subject.describe()) != before:
+                raise Violation(
+                    wanted="the same description again",
+                    saw="a different one, after the caller had changed the first answer",
+                    hint="build the answer anew in each call, from values that do not change",
+                )
+            subject.observe()
+    finally:
+        # What is shared may be the module's, and every other check's, too: those must not see what this one did.
+        for step in reversed(undo):
+            with contextlib.suppress(BaseException):  # as where it was changed
+                step()
 
 
 def _picture(answer: object) -> Plain:
@@ -60,23 +72,22 @@ def _items(value: Any) -> list[Any]:
     return list(value) if is_exactly(value, list, tuple) else []
 
 
-def _scribble(value: Any, depth: int = _DEPTH_MAX) -> None:
-    """Change whatever a caller could change, all the way down; what cannot be changed is none the worse for it."""
+def _scribble(value: Any, undo: list[_Undo], depth: int = _DEPTH_MAX) -> None:
+    """Change whatever a caller could change, all the way down; what cannot be changed is none the worse for it.
+
+    ``undo`` gets what puts each change back; taken from its end, all of them do.
+    """
     fields = entries(value) if _has_entries(value) else {}
     for held in (*fields.values(), *_items(value)) if depth else ():
-        _scribble(held, depth - 1)
+        _scribble(held, undo, depth - 1)
+    put, take = (setattr, delattr) if is_a(value, BaseModel) else (operator.setitem, operator.delitem)
     for name in (*fields, _SCRIBBLE) if _has_entries(value) else ():
         with contextlib.suppress(BaseException):  # a mapping is the provider's code, and a frozen one refuses
-            _put(value, name)
+            put(value, name, _SCRIBBLE)
+            undo.append(partial(put, value, name, fields[name]) if name in fields else partial(take, value, name))
     if is_exactly(value, list):
         value.append(_SCRIBBLE)
-
-
-def _put(value: Any, name: Any) -> None:
-    if is_a(value, BaseModel):
-        setattr(value, name, _SCRIBBLE)
-    else:
-        value[name] = _SCRIBBLE
+        undo.append(value.pop)
 
 
 # Clause 1.8

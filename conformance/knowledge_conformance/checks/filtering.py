@@ -27,7 +27,10 @@ _SET: Final = (
     "[[filters]] with a query, a filter, and ids that it selects, as "
     'filter = { department = "engineering" }, selects = ["release-handbook#approvals"]'
 )
-_HONOUR: Final = "translate each filter into the back end's own, and refuse what you cannot translate; do not drop it"
+_HONOUR: Final = (
+    "translate each filter into the back end's own, and refuse what you cannot translate; do not drop it, from "
+    "the key of a cache neither"
+)
 
 
 async def ask_filtered(subject: Subject, query: str, filters: Mapping[str, Any]) -> Exchange:

@@ -6,8 +6,9 @@ The clause does not say how ids are compared, and some systems mean one account 
 from typing import Final
 
 from knowledge_conformance.check import Check, Facet, Inconclusive, Level, calls_where, check
-from knowledge_conformance.checks.owners import asking, own_answer, require_served
+from knowledge_conformance.checks.owners import own_answer, require_served
 from knowledge_conformance.lookalikes import LOOKALIKES_MAX, lookalikes
+from knowledge_conformance.narrowing import PLAIN
 from knowledge_conformance.ownership import OWNERS_MAX, alone_of, crossed, owners_of, reached, secret_of
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
@@ -42,7 +43,7 @@ async def lookalikes_are_other_owners(subject: Subject) -> None:
         if name in subject.settings.owners:
             continue
         # Who refuses an owner that it does not know hands nothing over.
-        exchange = await subject.attempt(asking(victim.query), subject.context(owner_id=name))
+        exchange = await subject.attempt(PLAIN.asking(victim.query), subject.context(owner_id=name))
         found = None if exchange.error is not None else reached(exchange, secret)
         if found is not None:
             raise crossed(

@@ -4,7 +4,7 @@ Each check sees in the same run that every owner gets its own: a provider that a
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import permutations
 from math import factorial
 from random import Random
@@ -13,6 +13,7 @@ from typing import Any, Final
 from knowledge_conformance.check import Check, Facet, Inconclusive, Level, Phase, Violation, calls_where, check
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.interleaving import interleaved
+from knowledge_conformance.narrowing import PLAIN, Narrowing, narrowings_of, ways_of
 from knowledge_conformance.ownership import (
     OWNERS_MAX,
     Owner,
@@ -26,22 +27,19 @@ from knowledge_conformance.ownership import (
     secret_of,
 )
 from knowledge_conformance.render import show
+from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
-from knowledge_provider import RetrievalContext, RetrievalRequest, limits
+from knowledge_provider import RetrievalContext
 
 _ROUNDS: Final = 3
 _AT_ONCE: Final = 4
+_NARROWED_PAIRS: Final = 2
 _BLANK: Final = ("", " \t")
 _ONE_PLACE: Final = "select by context.owner_id in the back end's own query, before anything else is looked at"
 
 
-def asking(query: str) -> RetrievalRequest:
-    """The request for as much as can be had to a query."""
-    return RetrievalRequest(query=query[: limits.QUERY_MAX], top_k=limits.TOP_K_MAX)
-
-
 async def _answer(subject: Subject, owner: Owner, query: str, **ids: str) -> Exchange:
-    return await subject.retrieve(asking(query), subject.context(owner_id=owner.name, **ids))
+    return await subject.retrieve(PLAIN.asking(query), subject.context(owner_id=owner.name, **ids))
 
 
 async def own_answer(subject: Subject, owner: Owner) -> Exchange:
@@ -63,7 +61,7 @@ async def require_served(subject: Subject, asker: Owner, victim: Owner) -> None:
     Raises ``Inconclusive`` when one of them is not answered any more, or ``victim`` does not get its own.
     """
     for owner in dict.fromkeys((asker, victim)):
-        exchange = await subject.attempt(asking(victim.query), subject.context(owner_id=owner.name))
+        exchange = await subject.attempt(PLAIN.asking(victim.query), subject.context(owner_id=owner.name))
         if exchange.error is not None:
             raise Inconclusive(
                 f"the owner {show(owner.name)}, who asks {show(victim.query)} and nothing else, got no answer at the "
@@ -108,6 +106,11 @@ def _around(owners: Sequence[Owner]) -> list[tuple[Owner, Owner]]:
     return list(zip(owners, (*owners[1:], owners[0]), strict=True))
 
 
+def _with_narrowed(calls: Callable[[Settings], int], each: int) -> Callable[[Settings], int]:
+    """``calls`` of a check that also makes ``each`` for each way in which the settings narrow a request."""
+    return lambda settings: calls(settings) and calls(settings) + each * ways_of(settings)
+
+
 # Clause 4.3
 @check(
     "KP-404",
@@ -115,18 +118,20 @@ def _around(owners: Sequence[Owner]) -> list[tuple[Owner, Owner]]:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-401",),
-    calls=calls_where("owners", 4 * OWNERS_MAX),
+    calls=_with_narrowed(calls_where("owners", 4 * OWNERS_MAX), 2 * _NARROWED_PAIRS),
     surveyed=True,
 )
 async def no_cache_crosses_owners(subject: Subject) -> None:
     """What one owner was answered is not handed to another who asks the same afterwards.
 
     A cache, a session or a turn that is kept without its owner gives the first one's documents to the second. Asked
-    with the same session and turn, with others, and then by the first one again.
+    with the same session and turn, with others, and then by the first one again; where the settings have knowledge
+    bases or filters, with those, too.
     """
     owners = owners_of(subject.settings)
+    firsts: dict[str, Exchange] = {}
     for holder, other in _around(owners):
-        first = await own_answer(subject, holder)
+        first = firsts[holder.name] = await own_answer(subject, holder)
         secret = secret_of(other, [first])
         for ids in (dict[str, str](), {"session_id": "another-session", "turn_id": "another-turn"}):
             exchange = await _answer(subject, other, holder.query, **ids)
@@ -135,6 +140,20 @@ async def no_cache_crosses_owners(subject: Subject) -> None:
         if holder.sees and not holder.sees & {*ids_of(again)}:
             _refuse_cached(again, "the answer to another owner, without what this one got before")
         subject.observe()
+    telling = [(holder, other) for holder, other in _around(owners) if holder.sees & other.foreign]
+    for holder, other in telling[:_NARROWED_PAIRS]:
+        for narrowing in narrowings_of(subject.settings, holder, firsts[holder.name]):
+            await _refuse_narrowed(subject, narrowing, holder, secret_of(other, [firsts[holder.name]]), other)
+
+
+async def _refuse_narrowed(subject: Subject, narrowing: Narrowing, holder: Owner, secret: Secret, other: Owner) -> None:
+    """Ask as ``other`` what ``holder`` was answered within bases or filters.
+
+    A cache may be reached by such requests alone. Where they do not find the holder's own, nothing can be handed over.
+    """
+    if holder.sees <= {*ids_of(await _ask_as(subject, holder, holder.query, narrowing))}:
+        exchange = await _ask_as(subject, other, holder.query, narrowing)
+        _refuse_cached(exchange, None if exchange.error is not None else reached(exchange, secret))
 
 
 def _refuse_cached(exchange: Exchange, found: str | None) -> None:
@@ -154,10 +173,13 @@ def _refuse_cached(exchange: Exchange, found: str | None) -> None:
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-404",),
-    calls=calls_where(
-        "owners",
-        OWNERS_MAX + _AT_ONCE * _ROUNDS + 2,
-        thorough=OWNERS_MAX + _AT_ONCE * factorial(_AT_ONCE) + 2,
+    calls=_with_narrowed(
+        calls_where(
+            "owners",
+            OWNERS_MAX + _AT_ONCE * _ROUNDS + 2,
+            thorough=OWNERS_MAX + _AT_ONCE * factorial(_AT_ONCE) + 2,
+        ),
+        _AT_ONCE,
     ),
     surveyed=True,
     phase=Phase.INTERLEAVINGS,
@@ -167,18 +189,25 @@ async def owners_do_not_meet(subject: Subject) -> None:
 
     The owner that a call keeps on the provider, or on a thread, is the last caller's. The calls are started in
     several orders, and each await takes some turns of the event loop more, by a plan that is the same each time. A
-    thorough run starts them in every order.
+    thorough run starts them in every order. Once more they are started with each of the knowledge bases and the filters
+    that the settings have.
     """
     asker, victim = pair_of(owners_of(subject.settings))
-    secrets = await secrets_of(subject, (asker, victim))
+    own = {owner.name: await own_answer(subject, owner) for owner in (asker, victim)}
+    secrets = {owner.name: secret_of(owner, own.values()) for owner in (asker, victim)}
     calls = [(owner, query) for owner in (asker, victim) for query in (victim.query, asker.query)]
     met = False
     for number, order in enumerate(_orders(subject)):
         with interleaved(subject, subject.settings.seed + number):
             together = await asyncio.gather(*(_ask_as(subject, *calls[at]) for at in order))
-        for exchange in together:
-            _refuse_meeting(exchange, secrets[exchange.context.owner_id])
+        _refuse_meeting(together, secrets)
         met = met or _have_met(together, asker, victim)
+    # Who has something there first: of a call that is shared the others get that one's answer.
+    holders_first = sorted(calls, key=lambda call: call[0].query != call[1])
+    for narrowing in narrowings_of(subject.settings, victim, own[victim.name]):
+        with interleaved(subject, subject.settings.seed):
+            together = await asyncio.gather(*(_ask_as(subject, *each, narrowing) for each in holders_first))
+        _refuse_meeting(together, secrets)
     if not met:
         raise Inconclusive(
             "two owners who asked the same at once were never both answered, its holder with what it sees",
@@ -198,24 +227,27 @@ def _orders(subject: Subject) -> Iterable[Sequence[int]]:
 
 def _have_met(together: Sequence[Exchange], asker: Owner, victim: Owner) -> bool:
     """Whether both were answered to what finds the victim's, and the victim got it: else nothing could be mixed up."""
-    answers = [each for each in together if each.error is None and each.request.query == asking(victim.query).query]
+    answers = [
+        each for each in together if each.error is None and each.request.query == PLAIN.asking(victim.query).query
+    ]
     got = {each.context.owner_id: {*ids_of(each)} for each in answers}
     return asker.name in got and victim.sees <= got.get(victim.name, set())
 
 
-async def _ask_as(subject: Subject, owner: Owner, query: str) -> Exchange:
-    return await subject.attempt(asking(query), subject.context(owner_id=owner.name))
+async def _ask_as(subject: Subject, owner: Owner, query: str, narrowing: Narrowing = PLAIN) -> Exchange:
+    return await subject.attempt(narrowing.asking(query), subject.context(owner_id=owner.name))
 
 
-def _refuse_meeting(exchange: Exchange, secret: Secret) -> None:
-    found = None if exchange.error is not None else reached(exchange, secret)
-    if found is not None:
-        raise crossed(
-            exchange,
-            found,
-            wanted="nothing of another owner's who asks at the same time",
-            hint="pass the owner from call to call in local variables; share no call that runs between owners",
-        )
+def _refuse_meeting(together: Iterable[Exchange], secrets: Mapping[str, Secret]) -> None:
+    for exchange in together:
+        found = None if exchange.error is not None else reached(exchange, secrets[exchange.context.owner_id])
+        if found is not None:
+            raise crossed(
+                exchange,
+                found,
+                wanted="nothing of another owner's who asks at the same time",
+                hint="pass the owner from call to call in local variables; share no call that runs between owners",
+            )
 
 
 # Clause 4.4
@@ -240,7 +272,7 @@ async def a_blank_owner_is_refused(subject: Subject) -> None:
     await own_answer(subject, owner)
     for blank in _BLANK:
         context = RetrievalContext.model_construct(**{**_fields(subject.context()), "owner_id": blank})
-        exchange = await subject.attempt(asking(owner.query), context)
+        exchange = await subject.attempt(PLAIN.asking(owner.query), context)
         if exchange.error is None:
             raise Violation(
                 wanted=f"an exception for the owner {show(blank)}",

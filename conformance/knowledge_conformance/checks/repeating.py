@@ -1,9 +1,11 @@
 """Clause 3.6: the same request gives the same ids in the same order. Knows orders; judges no answer's content."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from knowledge_conformance.calls import Raised, in_thread
 from knowledge_conformance.check import Blocked, Check, Inapplicable, Level, Violation, check
+from knowledge_conformance.confusable import PAIRS_MAX, Confusable, confusable
 from knowledge_conformance.elsewhere import ElsewhereError, Question, ask_elsewhere
 from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.ranking import Ranked, difference, ranked
@@ -56,14 +58,35 @@ async def the_same_again(subject: Subject) -> None:
         subject.observe()
 
 
+async def _confused(subject: Subject, asked: Sequence[Exchange]) -> list[tuple[Confusable, Exchange]]:
+    """What the second of each two is answered after the first, as far as that holds still."""
+    found: list[tuple[Confusable, Exchange]] = []
+    for pair in confusable([*dict.fromkeys(before.request.query for before in asked)]):
+        first, second, again = [
+            await subject.attempt(request.model_copy(deep=True)) for request in (*pair, pair.second)
+        ]
+        failed = any(each.error is not None for each in (first, second, again))
+        if not failed and _differs(second, ranked(again)) is None:
+            found.append((pair, second))
+    return found
+
+
 # Clause 3.6
-@check("KP-315", clause="3.6", level=Level.SHOULD, needs=("KP-503",), calls=2 * _REQUESTS + 1, surveyed=True)
+@check(
+    "KP-315",
+    clause="3.6",
+    level=Level.SHOULD,
+    needs=("KP-503",),
+    calls=2 * _REQUESTS + 1 + 4 * PAIRS_MAX,
+    surveyed=True,
+)
 async def the_same_in_another_process(subject: Subject) -> None:
     """The same request gives the same ids in the same order in another process.
 
     After a restart, or from another worker of the same service, an id that was cited must still be that document's.
     Strings hash otherwise in the other process, so what stands in a set, or is named by hash(), shows. The last query
-    is asked first there: so does an answer that is kept for one query and given to another.
+    is asked first there: so does an answer that is kept for one query and given to another. Here one query is asked
+    with a small top_k before the largest, and one before another that begins alike; there the second of each two alone.
     """
     if subject.target is None:
         raise Inapplicable("the target has no name by which another process finds it (module:obj), so none was asked")
@@ -73,10 +96,15 @@ async def the_same_in_another_process(subject: Subject) -> None:
         after = await subject.attempt(before.request.model_copy(deep=True))
         if after.error is not None or _differs(before, ranked(after)):
             raise Blocked("KP-314 has to hold first")
+    confused = await _confused(subject, asked)
     queries = [*dict.fromkeys(before.request.query for before in asked)]
     last_first = sorted(asked, key=lambda before: -queries.index(before.request.query))
-    there = zip(last_first, await _there(subject, subject.target, last_first), strict=True)
-    changed = [(ranked(before), after) for before, after in there if _differs(before, after)]
+    # Those first that have to be alone.
+    there = await _there(subject, subject.target, [*(second for _, second in confused), *last_first])
+    alone, plain = there[: len(confused)], there[len(confused) :]
+    changed = [
+        (ranked(before), after) for before, after in zip(last_first, plain, strict=True) if _differs(before, after)
+    ]
     if changed:
         # Which ids, and for which of the requests: with another hash each time, a report could not say the same twice.
         moved = all({name for name, _ in one} == {name for name, _ in two} for one, two in changed)
@@ -87,7 +115,20 @@ async def the_same_in_another_process(subject: Subject) -> None:
             "an answer under all that it was asked with",
             where=f"{len(asked)} requests, one of them {show_request(asked[0].request)}",
         )
-    subject.observe(len(asked))
+    _refuse_confused(confused, alone)
+    subject.observe(len(there))
+
+
+def _refuse_confused(confused: Sequence[tuple[Confusable, Exchange]], alone: Sequence[Ranked]) -> None:
+    for (pair, second), after in zip(confused, alone, strict=True):
+        changed = _differs(second, after)
+        if changed is not None:
+            raise Violation(
+                wanted=f"{_SAME}, whatever was asked before",
+                saw=f"{changed} where nothing like it was asked before",
+                hint="keep an answer under the whole query, top_k and all else that was asked; cut nothing of the key",
+                where=f"{show_request(pair.second)}, after {show_request(pair.first)}",
+            )
 
 
 async def _there(subject: Subject, target: str, asked: list[Exchange]) -> list[Ranked]:

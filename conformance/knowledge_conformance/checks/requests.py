@@ -1,13 +1,15 @@
 """Section 3 of the contract: what a provider must be able to be asked. An answer's shape is section 5's."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any, Final
 
 from knowledge_conformance.check import Check, Inapplicable, Inconclusive, Level, Phase, Violation, answer_check, check
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.exchange import Exchange, show_request
-from knowledge_conformance.plain import plain
+from knowledge_conformance.plain import is_exactly, plain
 from knowledge_conformance.render import show
+from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import configured_queries
 from knowledge_provider import RetrievalRequest, error_code, limits
@@ -17,6 +19,12 @@ _BASE_REFUSED: Final = "knowledge_base_unknown"
 _REFUSALS: Final = frozenset({_FILTERS_REFUSED, _BASE_REFUSED})
 NOT_SERVED: Final = frozenset({"knowledge_rate_limited", "knowledge_unavailable", "knowledge_unauthorized"})
 """Codes by which a provider says that its back end does not serve it now."""
+_MADE_UP_FILTERS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    # A list that is neither sorted nor without repetition.
+    {"department": "engineering", "nested": {"list": [2, 1, 2]}},
+)
+_FILTERS_MAX: Final = 4
 _UNKNOWN_BASE: Final = "conformance-kit-no-such-base"
 MADE_UP_QUERY: Final = "zzqx vlorptk 9731 qjxwv"
 """A query that no corpus has a word of."""
@@ -232,15 +240,40 @@ async def _refuse_without_control(subject: Subject, request: RetrievalRequest) -
         )
 
 
+def _calls_unchanged(settings: Settings) -> int:
+    return len(_MADE_UP_FILTERS) + 2 * min(len(settings.filters), _FILTERS_MAX) + bool(settings.bases)
+
+
+def _to_be_kept(settings: Settings) -> Iterator[RetrievalRequest]:
+    """Requests of which some get past whatever refuses requests, each with values of its own."""
+    yield from (RetrievalRequest(query="policy", filters=deepcopy(each)) for each in _MADE_UP_FILTERS)
+    for each in settings.filters[:_FILTERS_MAX]:
+        turned = _turned(each.filter)
+        for filters in (each.filter, turned) if turned != each.filter else (each.filter,):
+            yield RetrievalRequest(query=each.query, filters=deepcopy(filters))
+    if settings.bases:
+        # Backwards: who sorts them in place changes nothing where they are sorted.
+        bases = sorted(settings.bases, reverse=True)[: limits.BASES_MAX]
+        yield RetrievalRequest(query="policy", knowledge_base_ids=tuple(bases))
+
+
+def _turned(value: Any) -> Any:
+    """A filter with each list in it the other way round."""
+    if is_exactly(value, dict):
+        return {name: _turned(held) for name, held in value.items()}
+    return [_turned(held) for held in reversed(value)] if is_exactly(value, list) else value
+
+
 # Clause 3.8
-@check("KP-308", clause="3.8", level=Level.MUST, needs=("KP-301",), calls=2, minimum=2)
+@check("KP-308", clause="3.8", level=Level.MUST, needs=("KP-301",), calls=_calls_unchanged, minimum=2)
 async def arguments_are_not_changed(subject: Subject) -> None:
     """The request and the context are never changed.
 
-    A host passes the same request to several providers, and the same context to all calls of a turn.
+    A host passes the same request to several providers, and the same context to all calls of a turn. Asked with
+    filters that the kit makes up, and with the knowledge bases and filters of the settings, each list in both orders:
+    who refuses the one gets to what changes the other.
     """
-    for filters in ({}, {"department": "engineering", "nested": {"list": [1, 2]}}):
-        request = RetrievalRequest(query="policy", filters=filters)
+    for request in _to_be_kept(subject.settings):
         context = subject.context()
         before = plain(request), plain(context)
         # Whether it is answered is what KP-302 and KP-307 ask.

@@ -6,6 +6,7 @@ from typing import Any
 
 from knowledge_fakes.faults._changing import answering, asking, put_rows, rows_of, with_each
 from knowledge_fakes.faults._fault import fault
+from knowledge_fakes.faults._keeping import keeping
 from knowledge_provider import RetrievalContext, RetrievalRequest
 
 
@@ -60,3 +61,19 @@ def rewritten_queries_are_kept_in_two_places(sound: Any) -> Any:
         return request.model_copy(update={"query": query}), context
 
     return asking(sound, change)
+
+
+@fault("KP-315", fragment="where nothing like it was asked before")
+def cache_without_top_k(sound: Any) -> Any:
+    """Answers are kept without how many were asked for, and who asks for more gets the few of before."""
+    return keeping(sound, lambda request, context: _key(request, context, top_k=0))
+
+
+@fault("KP-315", fragment="where nothing like it was asked before")
+def cache_by_the_beginning_of_the_query(sound: Any) -> Any:
+    """The key of the cache holds a hundred characters, and a longer query is cut to them."""
+    return keeping(sound, lambda request, context: _key(request, context, query=request.query[:100]))
+
+
+def _key(request: RetrievalRequest, context: RetrievalContext, **changed: Any) -> str:
+    return f"{context.owner_id} {request.model_copy(update=changed).model_dump_json()}"

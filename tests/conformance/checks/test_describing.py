@@ -88,6 +88,14 @@ def test_whatever_a_caller_can_change_is_changed(make: Callable[[], Any]) -> Non
     assert outcome(lambda: kept) is CheckOutcome.FAILED
 
 
+@pytest.mark.parametrize("make", SHARED.values(), ids=SHARED)
+def test_what_was_changed_is_put_back(make: Callable[[], Any]) -> None:
+    """What a module shares with all its providers is as it was for the checks that come later."""
+    kept = make()
+    outcome(lambda: kept)
+    assert repr(kept) == repr(make())
+
+
 @pytest.mark.parametrize(
     "kept", [MappingProxyType({**SAID, "capabilities": MappingProxyType({"scores": True}), "tags": ("a",)})]
 )
@@ -101,3 +109,5 @@ def test_a_description_that_holds_itself_comes_to_an_end() -> None:
     knot = said()
     knot["capabilities"]["again"] = knot
     assert outcome(lambda: knot) is CheckOutcome.FAILED
+    assert knot["capabilities"].pop("again") is knot
+    assert knot == said()

@@ -13,7 +13,7 @@ from knowledge_conformance.ranking import Ranked
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.survey import Survey
+from knowledge_conformance.survey import SURVEY_CALLS, Survey
 from knowledge_fakes.faults import FAULTS
 from knowledge_fakes.handbook import HandbookProvider, load_handbook
 from knowledge_provider import RetrievalContext, RetrievalRequest
@@ -21,10 +21,12 @@ from knowledge_provider import RetrievalContext, RetrievalRequest
 TARGET = "knowledge_fakes.handbook:provider"
 
 
-def result(provider: Any, target: str | None = TARGET, check_id: str = "KP-315") -> CheckResult:
+def result(
+    provider: Any, target: str | None = TARGET, check_id: str = "KP-315", queries: tuple[str, ...] = ()
+) -> CheckResult:
     subject = Subject(
         provider,
-        Settings(secrets=("ACME_KEY",)),
+        Settings(secrets=("ACME_KEY",), queries=queries),
         allowed=99,
         announce=lambda _shown, _seconds: None,
         surveyor=Survey(),
@@ -53,9 +55,10 @@ def test_it_asks_what_was_asked_here(asked: list[Question]) -> None:
     assert found.outcome is CheckOutcome.PASSED
     (question,) = asked
     assert (question.target, question.owner, question.taping.secrets) == (TARGET, "conformance-owner", ("ACME_KEY",))
-    assert len(question.requests) == found.observations == 3
+    assert len(question.requests) == found.observations == 5
     # Those of the other process count, too, with its close().
-    assert BY_ID["KP-315"].calls == 3 + 3 + 1
+    assert found.calls <= SURVEY_CALLS + 3 + 3 + 1 + 2 * (3 + 1)
+    assert BY_ID["KP-315"].calls == 3 + 3 + 1 + 2 * (3 + 1)
 
 
 class OneForMany(HandbookProvider):
@@ -88,7 +91,7 @@ def test_the_last_query_is_asked_first_there(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(repeating, "ask_elsewhere", answer)
     found = result(OneForMany())
     assert (found.outcome, found.saw) == (CheckOutcome.ADVISORY, "other ids")
-    there = [request.query for request in questions[0].requests]
+    there = [request.query for request in questions[0].requests][2:]
     assert len({*there}) == 3
     assert f"one of them retrieve(RetrievalRequest(query={there[-1]!r}" in str(found.where)
 
@@ -151,3 +154,35 @@ def test_raising_the_second_time_is_not_the_same() -> None:
     assert found.saw is not None
     assert "PermissionError" in found.saw
     assert result(Once()).outcome is CheckOutcome.BLOCKED
+
+
+CACHES = {"cache_without_top_k": "2 results, then 6", "cache_by_the_beginning_of_the_query": "2 results, then 8"}
+
+
+@pytest.mark.parametrize("name", CACHES)
+def test_an_answer_that_is_kept_by_too_little_is_seen(name: str, asked: list[Question]) -> None:
+    """Here it was asked after one that looks the same, and there alone, before anything else."""
+    found = result(FAULTS[name].wrap(HandbookProvider()))
+    assert found.outcome is CheckOutcome.ADVISORY
+    assert CACHES[name] in str(found.saw)
+    assert "), after retrieve(" in str(found.where)
+    sizes, beginning, *_ = asked[0].requests
+    assert (sizes.top_k, beginning.top_k) == (8, 8)
+    assert len(beginning.query) > 100
+
+
+def test_what_does_not_hold_still_of_the_two_is_left_out(asked: list[Question]) -> None:
+    """An index that answers long queries by chance says nothing about what a cache is kept by."""
+
+    class Wavering(HandbookProvider):
+        turn = 0
+
+        async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+            answer = await super().retrieve(request, context)
+            self.turn += 1
+            kept = self.turn % 2 if " " in request.query else 0
+            return {"results": answer["results"][kept:]}
+
+    found = result(Wavering(), queries=("release", "policy", "team"))
+    assert found.outcome is CheckOutcome.PASSED
+    assert len(asked[0].requests) == found.observations == 5 - 2

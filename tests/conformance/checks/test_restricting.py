@@ -456,3 +456,23 @@ def test_what_is_not_always_shown_needs_no_claim() -> None:
         assert found.outcome is CheckOutcome.ADVISORY
         assert found.wanted is not None
         assert name in found.wanted
+
+
+@pytest.mark.parametrize("name", ["base_cache_without_the_owner", "one_flight_into_a_base"])
+def test_who_is_narrowed_is_asked_only_where_there_is_something_to_narrow(name: str) -> None:
+    """Without bases in the settings nobody knows one that holds an owner's own, and plain requests stand alone."""
+    fault = FAULTS[name]
+    found = result(fault.trips[0], OWNERS, fault.wrap(HandbookProvider()))
+    assert found.outcome is CheckOutcome.PASSED
+    narrowed = result(fault.trips[0], {**OWNERS, **BASES}, fault.wrap(HandbookProvider()))
+    assert narrowed.outcome is CheckOutcome.FAILED
+    assert "knowledge_base_ids=" in str(narrowed.where)
+
+
+@pytest.mark.parametrize("check_id", ["KP-404", "KP-405"])
+def test_bases_that_are_refused_or_hold_nothing_of_an_owner_are_no_evidence(check_id: str) -> None:
+    """The plain requests were answered, and stand."""
+    elsewhere = {**OWNERS, "bases": {"support": ("support-hours#hours",)}}
+    assert result(check_id, elsewhere).outcome is CheckOutcome.PASSED
+    provider = refusing(KnowledgeBaseUnknownError, lambda request, _context: bool(request.knowledge_base_ids))
+    assert result(check_id, {**OWNERS, **BASES}, provider).outcome is CheckOutcome.PASSED

@@ -1,0 +1,105 @@
+"""Mistakes that only a request with bases or filters meets; knows sections 3 and 4, no way of catching them."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from knowledge_fakes.faults._changing import Changed, answering, ask, put_rows, rows_of
+from knowledge_fakes.faults._expected import BASES, FILTERS, OWNERS
+from knowledge_fakes.faults._fault import fault
+from knowledge_fakes.faults._keeping import keeping
+from knowledge_provider import RetrievalContext, RetrievalRequest
+
+_IN_A_BASE: Final = {**OWNERS, **BASES}
+_FILTERED: Final = {**OWNERS, **FILTERS}
+_LISTED: Final = {
+    "filters": (
+        {
+            "query": "release policy",
+            "filter": {"department": ["engineering", "people"]},
+            "selects": ("release-handbook#approvals",),
+        },
+    )
+}
+
+
+def _whole(request: RetrievalRequest, context: RetrievalContext) -> str:
+    return f"{context.owner_id} {request.model_dump_json()}"
+
+
+@fault("KP-404", fragment="notes-", settings=_IN_A_BASE)
+def base_cache_without_the_owner(sound: Any) -> Any:
+    """Each knowledge base has a cache of its own, by the request alone, since bases were once for everybody."""
+
+    def key(request: RetrievalRequest, context: RetrievalContext) -> str:
+        return request.model_dump_json() if request.knowledge_base_ids else _whole(request, context)
+
+    return keeping(sound, key)
+
+
+@fault("KP-404", fragment="notes-", settings=_FILTERED)
+def filter_cache_without_the_owner(sound: Any) -> Any:
+    """Filtered searches are slow, and cached by another layer, which never hears of the owner."""
+
+    def key(request: RetrievalRequest, context: RetrievalContext) -> str:
+        return request.model_dump_json() if request.filters else _whole(request, context)
+
+    return keeping(sound, key)
+
+
+@fault("KP-405", fragment="notes-", settings=_IN_A_BASE)
+def one_flight_into_a_base(sound: Any) -> Any:
+    """Equal requests into a knowledge base share one call while it runs, whoever makes them."""
+    return _one_flight(sound, lambda request: bool(request.knowledge_base_ids))
+
+
+@fault("KP-405", fragment="notes-", settings=_FILTERED)
+def one_flight_through_a_filter(sound: Any) -> Any:
+    """Equal requests with filters share one call while it runs, whoever makes them."""
+    return _one_flight(sound, lambda request: bool(request.filters))
+
+
+def _one_flight(sound: Any, shares: Callable[[RetrievalRequest], bool]) -> Changed:
+    running: dict[str, asyncio.Task[Any]] = {}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        if not shares(request) or not context.owner_id.strip():
+            return await ask(sound, request, context)
+        name = f"{id(asyncio.get_running_loop())} {request.model_dump_json()}"
+        if name not in running:
+            running[name] = asyncio.ensure_future(ask(sound, request, context))
+            running[name].add_done_callback(lambda _task: running.pop(name, None))
+        answer = await asyncio.shield(running[name])
+        return put_rows(answer, rows_of(answer))
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-308", fragment="another request", settings=FILTERS)
+def language_put_into_the_filters(sound: Any) -> Any:
+    """Filters that were understood get the language that was searched in, for the next search; others are refused."""
+
+    def change(answer: Any, request: RetrievalRequest) -> Any:
+        if request.filters:
+            request.filters.setdefault("language", "en")
+        return answer
+
+    return answering(sound, change)
+
+
+@fault("KP-308", fragment="another request", settings=_LISTED)
+def listed_values_sorted_in_place(sound: Any) -> Any:
+    """A field may be one of a list of values, which is sorted where it stands, to make one key of it."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        listed = request.filters.get("department")
+        if not isinstance(listed, list) or not all(isinstance(value, str) for value in listed):
+            return await ask(sound, request, context)
+        listed.sort()
+        each = [request.model_copy(update={"filters": {**request.filters, "department": value}}) for value in listed]
+        answers = [await ask(sound, one, context) for one in each]
+        rows = sorted((row for answer in answers for row in rows_of(answer)), key=lambda row: -row["score"])
+        return put_rows(answers[0], rows[: request.top_k])
+
+    return Changed(sound, retrieve=retrieve)
