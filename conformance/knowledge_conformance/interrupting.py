@@ -19,10 +19,10 @@ from knowledge_provider import RetrievalRequest
 
 BEFORE: Final = 2
 """The calls that are made before one is cancelled: a warm-up, and one whose awaits are counted."""
-_POINTS_MAX: Final = 12
+_POINTS_MAX: Final = 10
 _POINTS_THOROUGH: Final = 64
-_REPEATED_MAX: Final = 3
-_REPEATED_THOROUGH: Final = 16
+_REPEATED_MAX: Final = 1
+_REPEATED_THOROUGH: Final = 8
 LEFT_SECONDS: Final = 0.1
 """How long a task may be left after a cancelled call has ended (clause 7.2)."""
 NEVER_WAITS: Final = "retrieve never waits on the event loop; what runs in a thread is left to the host"
@@ -38,9 +38,10 @@ def points_max(settings: Settings) -> int:
     return _POINTS_THOROUGH if settings.thorough else _POINTS_MAX
 
 
-def repeats_max(settings: Settings) -> int:
-    """How many calls are made at most where calls are cancelled at one place again and again, and one after them."""
-    return (_REPEATED_THOROUGH if settings.thorough else _REPEATED_MAX) * settings.concurrency
+def asked_again_max(settings: Settings) -> int:
+    """How many calls are cancelled and made after that at most, each once and then some again and again."""
+    repeated = _REPEATED_THOROUGH if settings.thorough else _REPEATED_MAX
+    return 2 * points_max(settings) + repeated * settings.concurrency
 
 
 async def refuse_swallowed(task: "asyncio.Task[Any]", request: RetrievalRequest, held: str) -> None:
@@ -108,8 +109,9 @@ class Interrupting:
         """
         settings = self._subject.settings
         places = self._places if settings.thorough else [authors(place) for place in self._places]
-        most = repeats_max(settings) // settings.concurrency
-        for at, times in repeats(places, self._chosen, most, settings.concurrency):
+        # What is left where few were cancelled, or a call has few awaits, is for more places.
+        room = asked_again_max(settings) - 2 * len(self._chosen)
+        for at, times in repeats(places, self._chosen, room, settings.concurrency):
             if self._stuck:
                 return
             yield at, times
@@ -132,14 +134,12 @@ class Interrupting:
     async def cut_often(self, at: int, times: int) -> Cut | None:
         """The first of so many calls that are cancelled at one await, or None when none came to it."""
         first: Cut | None = None
-        request: RetrievalRequest | None = None
         for _ in range(times):
-            cut = await self.cut(at, request)
+            # Another request each time: a search that goes on in a thread may have put its answer into a cache by now.
+            cut = await self.cut(at)
+            first = first or cut
             if self._stuck:
                 break
-            first = first or cut
-            # The same again, so that what was never asked is not used up, unless a cache has its answer by now.
-            request = None if cut is None else cut.request
         return first
 
     async def cut(self, at: int, request: RetrievalRequest | None = None) -> Cut | None:

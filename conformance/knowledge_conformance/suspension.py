@@ -27,15 +27,16 @@ def points(places: Sequence[Stack], most: int) -> list[int]:
     return sorted(chosen)
 
 
-def repeats(places: Sequence[Stack], chosen: Sequence[int], most: int, times: int) -> list[tuple[int, int]]:
+def repeats(places: Sequence[Stack], chosen: Sequence[int], room: int, times: int) -> list[tuple[int, int]]:
     """At which of the ``chosen`` suspensions to stop a call again, and how often, for ``times`` stops at each place.
 
-    One suspension of each place, of at most ``most`` places; that a call was stopped at each of ``chosen`` once counts.
+    One suspension of each place, and of so many places that there is ``room`` for ``times`` calls at each. That a call
+    was stopped at each of ``chosen`` once counts.
     """
     at_place: dict[Stack, list[int]] = {}
     for number in chosen:
         at_place.setdefault(places[number - 1], []).append(number)
-    return _spread([(held[0], times - len(held)) for held in at_place.values() if len(held) < times], most)
+    return _spread([(held[0], times - len(held)) for held in at_place.values() if len(held) < times], room // times)
 
 
 def _spread(items: Sequence[Spread], room: int) -> list[Spread]:

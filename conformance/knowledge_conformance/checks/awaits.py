@@ -15,13 +15,14 @@ from knowledge_conformance.interrupting import (
     NEVER_WAITS,
     Cut,
     Interrupting,
+    asked_again_max,
     interrupting,
     points_max,
     refuse_swallowed,
-    repeats_max,
 )
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import answered
+from knowledge_provider import RetrievalRequest
 
 
 # Clause 7.1
@@ -54,7 +55,7 @@ async def cancellation_comes_out(subject: Subject) -> None:
     clause="7.2",
     level=Level.MUST,
     needs=("KP-701",),
-    calls=lambda settings: BEFORE + points_max(settings) + 2,
+    calls=lambda settings: BEFORE + points_max(settings) + 1,
     surveyed=True,
     phase=Phase.INTERLEAVINGS,
 )
@@ -94,7 +95,7 @@ def _left(cut: Cut) -> Violation:
     clause="7.2",
     level=Level.MUST,
     needs=("KP-702",),
-    calls=lambda settings: BEFORE + 2 * points_max(settings) + repeats_max(settings) + 2,
+    calls=lambda settings: BEFORE + asked_again_max(settings) + 2,
     surveyed=True,
     phase=Phase.INTERLEAVINGS,
 )
@@ -109,11 +110,11 @@ async def a_cancelled_call_spoils_no_other(subject: Subject) -> None:
         async for at in calls.awaits():
             cut = await calls.cut(at)
             if cut is not None:
-                await _answered_again(subject, cut, _ONCE)
+                await _answered_again(subject, cut.request, cut.held, _ONCE)
         for at, times in calls.repeats():
             cut = await calls.cut_often(at, times)
             if cut is not None:
-                await _given_back(subject, cut)
+                await _given_back(subject, cut.held)
     calls.look()
     await _finds_what_it_found(subject)
 
@@ -132,30 +133,32 @@ _ONCE: Final = _Said(
     "release in finally or async with; drop a connection whose answer was not read; do not cache a future",
 )
 _OFTEN: Final = _Said(
-    "an answer to the same request, after many calls were cancelled",
+    "an answer to another request, after many calls were cancelled",
     "what is limited is not given back by calls that are cancelled",
     "each call that is cancelled there keeps a place of a semaphore, pool or queue: release in finally or async with",
 )
 
 
-async def _given_back(subject: Subject, cut: Cut) -> None:
+async def _given_back(subject: Subject, held: str) -> None:
+    (request,) = await subject.unasked(1)
     # A second time: what a cancelled call left to a thread may only be slow, and gives its place back when it ends.
     with contextlib.suppress(Hang):
-        return await _answered_again(subject, cut, _OFTEN)
-    return await _answered_again(subject, cut, _OFTEN)
+        return await _answered_again(subject, request, held, _OFTEN)
+    return await _answered_again(subject, request, held, _OFTEN)
 
 
-async def _answered_again(subject: Subject, cut: Cut, said: _Said) -> None:
-    before = f"; {said.before}{cut.held}"
+async def _answered_again(subject: Subject, request: RetrievalRequest, held: str, said: _Said) -> None:
+    before = f"; {said.before}{held}"
     try:
-        exchange = await subject.attempt(cut.request.model_copy(deep=True))
+        exchange = await subject.attempt(request.model_copy(deep=True))
     except Hang as hang:
         raise Hang(wanted=said.wanted, saw=f"{hang.saw}{before}", hint=said.hint, where=hang.where) from None
     if exchange.error is None:
         return
     refuse_unserved(exchange.error)
-    where = show_request(cut.request)
-    raise Violation(wanted=said.wanted, saw=f"{exchange.came}{before}", hint=said.hint, where=where)
+    raise Violation(
+        wanted=said.wanted, saw=f"{exchange.came}{before}", hint=said.hint, where=show_request(exchange.request)
+    )
 
 
 async def _finds_what_it_found(subject: Subject) -> None:

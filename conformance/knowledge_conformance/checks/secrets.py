@@ -24,7 +24,7 @@ from knowledge_conformance.watched import Watched
 from knowledge_provider import CancelSignal, RetrievalRequest
 
 _PLACES_MAX: Final = 3
-_CANCELLED_MAX: Final = 6
+_CANCELLED_MAX: Final = 3
 _NOBODY: Final = "conformance-kit-no-such"
 _BAD_TEXTS: Final = ("release* OR (policy AND", '{"$ne": null}')
 PROVOKED: Final = 5 + len(_BAD_TEXTS)
