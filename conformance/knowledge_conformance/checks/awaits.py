@@ -22,7 +22,7 @@ from knowledge_conformance.interrupting import (
 )
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import answered
-from knowledge_provider import RetrievalRequest
+from knowledge_provider import RetrievalRequest, limits
 
 
 # Clause 7.1
@@ -111,10 +111,10 @@ async def a_cancelled_call_spoils_no_other(subject: Subject) -> None:
             cut = await calls.cut(at)
             if cut is not None:
                 await _answered_again(subject, cut.request, cut.held, _ONCE)
-        for at, times in calls.repeats():
+        for turn, (at, times) in enumerate(calls.repeats()):
             cut = await calls.cut_often(at, times)
             if cut is not None:
-                await _given_back(subject, cut.held)
+                await _given_back(subject, cut.held, turn)
     calls.look()
     await _finds_what_it_found(subject)
 
@@ -139,8 +139,12 @@ _OFTEN: Final = _Said(
 )
 
 
-async def _given_back(subject: Subject, held: str) -> None:
-    (request,) = await subject.unasked(1)
+_SIZES: Final = range(limits.TOP_K_MIN + 1, limits.TOP_K_MAX - 1)
+
+
+async def _given_back(subject: Subject, held: str, turn: int) -> None:
+    # In sizes of its own, or a cache would answer; a query that finds something, since others may be refused.
+    request = RetrievalRequest(query=(await subject.found())[0].request.query, top_k=_SIZES[turn % len(_SIZES)])
     # A second time: what a cancelled call left to a thread may only be slow, and gives its place back when it ends.
     with contextlib.suppress(Hang):
         return await _answered_again(subject, request, held, _OFTEN)

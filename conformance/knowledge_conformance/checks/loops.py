@@ -1,6 +1,7 @@
 """Clause 2.4: a provider on a second event loop, and what it leaves of the first. Knows loops; judges no content."""
 
 import asyncio
+from itertools import cycle
 from typing import Final
 
 from knowledge_conformance.check import Check, Hang, Inapplicable, Level, Violation, check
@@ -10,7 +11,7 @@ from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.leftovers import processes_since, sockets_since, tasks_since
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
-from knowledge_provider import RetrievalRequest
+from knowledge_provider import RetrievalRequest, limits
 
 
 async def _on_the_first(subject: Subject) -> Exchange:
@@ -44,13 +45,17 @@ async def _works(subject: Subject) -> None:
     _refuse_unanswered([await _came(subject, (await _requests(subject))[-1])], *_ALONE)
     # A lock that nobody waits for is on no loop yet. What turned calls away on the first loop says nothing on this one.
     if subject.life.met:
-        _refuse_unanswered(await _at_once(subject), *_AT_ONCE)
+        _refuse_unanswered(await _at_once(subject, limits.TOP_K_MAX // 2), *_AT_ONCE)
     subject.observe()
 
 
-async def _at_once(subject: Subject) -> list[Exchange | Hang]:
-    requests = await subject.unasked(subject.settings.concurrency)
-    return [*await asyncio.gather(*(_came(subject, request.model_copy(deep=True)) for request in requests))]
+async def _at_once(subject: Subject, size: int) -> list[Exchange | Hang]:
+    """What came of calls at once, none of them equal where there are enough queries; sizes begin after ``size``."""
+    # Queries that find something: what a provider makes of another is no matter of loops.
+    queries = [*dict.fromkeys(known.request.query for known in await subject.found())]
+    sizes = [(size + at // len(queries)) % limits.TOP_K_MAX + 1 for at in range(subject.settings.concurrency)]
+    requests = [RetrievalRequest(query=query, top_k=size) for query, size in zip(cycle(queries), sizes, strict=False)]
+    return [*await asyncio.gather(*(_came(subject, request) for request in requests))]
 
 
 async def _came(subject: Subject, request: RetrievalRequest) -> Exchange | Hang:
@@ -95,7 +100,7 @@ async def works_on_a_second_loop(subject: Subject) -> None:
     exchange = await _on_the_first(subject)
     # What answers from a thread waits on no loop.
     if exchange.awaited:
-        came = await _at_once(subject)
+        came = await _at_once(subject, 0)
         subject.life.met = all(isinstance(each, Exchange) and each.error is None for each in came)
 
 

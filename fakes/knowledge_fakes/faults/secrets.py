@@ -206,7 +206,7 @@ def key_printed(sound: Any) -> Any:
 
 @fault("KP-606", fragment="in standard output", settings=_DECLARED)
 def key_printed_when_cancelled(sound: Any) -> Any:
-    """What a search was cancelled at is printed, with the headers of its request."""
+    """A search that is cancelled prints the headers of its request."""
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
         context.signal.raise_if_cancelled()
