@@ -1,26 +1,28 @@
 """``Interrupting``: a provider's calls, cancelled at one await each, and what came of them. Knows tasks, no content."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from knowledge_conformance.blame import authors, within
+from knowledge_conformance.blame import Stack, authors, within
 from knowledge_conformance.calls import GRACE_SECONDS, Raised, where_it_waits
 from knowledge_conformance.check import Hang, Inapplicable, Inconclusive, Violation
 from knowledge_conformance.exchange import show_request
 from knowledge_conformance.leftovers import TaskWatch, cleared
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import HANG_HINT, Subject
-from knowledge_conformance.suspension import Stepped, points
+from knowledge_conformance.subject import HANG_HINT, ProviderRaisedError, Subject
+from knowledge_conformance.suspension import Stepped, points, repeats
 from knowledge_provider import RetrievalRequest
 
 BEFORE: Final = 2
 """The calls that are made before one is cancelled: a warm-up, and one whose awaits are counted."""
-_POINTS_MAX: Final = 12
+_POINTS_MAX: Final = 10
 _POINTS_THOROUGH: Final = 64
+_REPEATED_MAX: Final = 1
+_REPEATED_THOROUGH: Final = 8
 LEFT_SECONDS: Final = 0.1
 """How long a task may be left after a cancelled call has ended (clause 7.2)."""
 NEVER_WAITS: Final = "retrieve never waits on the event loop; what runs in a thread is left to the host"
@@ -34,6 +36,12 @@ _LET_IT_THROUGH: Final = (
 def points_max(settings: Settings) -> int:
     """At how many of its awaits a call is cancelled at most."""
     return _POINTS_THOROUGH if settings.thorough else _POINTS_MAX
+
+
+def asked_again_max(settings: Settings) -> int:
+    """How many calls are cancelled and made after that at most, each once and then some again and again."""
+    repeated = _REPEATED_THOROUGH if settings.thorough else _REPEATED_MAX
+    return 2 * points_max(settings) + repeated * settings.concurrency
 
 
 async def refuse_swallowed(task: "asyncio.Task[Any]", request: RetrievalRequest, held: str) -> None:
@@ -80,16 +88,35 @@ class Interrupting:
         self._known: set[asyncio.Task[Any]] = set()
         self._cuts = 0
         self._stuck = False
+        self._places: Sequence[Stack] = ()
+        self._chosen: Sequence[int] = ()
 
-    async def awaits(self) -> AsyncIterator[int]:
+    async def awaits(self, most: int | None = None) -> AsyncIterator[int]:
         """The numbers of the awaits to cancel at, until a call hangs; raises ``Inapplicable`` when there is none."""
-        for at in await self._count():
+        self._places = await self._count()
+        self._chosen = points(self._places, most or points_max(self._subject.settings))
+        for at in self._chosen:
             yield at
             if self._stuck:
                 # That it hangs after another was cancelled is what KP-709 says.
                 return
 
-    async def _count(self) -> list[int]:
+    def repeats(self) -> Iterator[tuple[int, int]]:
+        """After ``awaits``: those to cancel at again, and how often, until a call hangs.
+
+        Then ``concurrency`` calls were cancelled at each of some places: by the author's own lines, since what one of
+        them takes is held at all awaits of a library below it; in a thorough run those count, too.
+        """
+        settings = self._subject.settings
+        places = self._places if settings.thorough else [authors(place) for place in self._places]
+        # What is left where few were cancelled, or a call has few awaits, is for more places.
+        room = asked_again_max(settings) - 2 * len(self._chosen)
+        for at, times in repeats(places, self._chosen, room, settings.concurrency):
+            if self._stuck:
+                return
+            yield at, times
+
+    async def _count(self) -> Sequence[Stack]:
         first, second = await self._subject.unasked(BEFORE)
         # What a provider starts at its first call, and keeps, is there after this.
         await self._subject.retrieve(first)
@@ -102,14 +129,26 @@ class Interrupting:
         # Long enough that what a finished call leaves for a moment is not taken for what is kept.
         self._known = await self._settled(0, _RESTING_SECONDS)
         self._resting = len(self._known)
-        return points(call.stepped.places, points_max(self._subject.settings))
+        return call.stepped.places
 
-    async def cut(self, at: int, again: Cut | None = None) -> Cut | None:
+    async def cut_often(self, at: int, times: int) -> Cut | None:
+        """The first of so many calls that are cancelled at one await, or None when none came to it."""
+        first: Cut | None = None
+        for _ in range(times):
+            # Another request each time: a search that goes on in a thread may have put its answer into a cache by now.
+            cut = await self.cut(at)
+            first = first or cut
+            if self._stuck:
+                break
+        return first
+
+    async def cut(self, at: int, request: RetrievalRequest | None = None) -> Cut | None:
         """What came of a call that is cancelled at one await, or None when it ended before that one.
 
-        Raises ``Violation`` when the cancellation does not come out. Where ``again`` is given, its request is asked.
+        Raises ``Violation`` when the cancellation does not come out. Without a ``request`` one is asked that never was.
         """
-        (request,) = await self._subject.unasked(1) if again is None else (again.request,)
+        if request is None:
+            (request,) = await self._subject.unasked(1)
         call = await _Call.begin(self._subject, request, self._watch, at)
         if call is None or not await call.reached():
             self._stuck = call is not None and call.hung
@@ -148,6 +187,22 @@ def interrupting(subject: Subject) -> Iterator[Interrupting]:
     """Interrupting a provider's calls, the tasks that they begin being watched meanwhile."""
     with TaskWatch() as watch:
         yield Interrupting(subject, watch)
+
+
+async def cut_at_some(
+    subject: Subject, most: int, before: Callable[[RetrievalRequest], None], after: Callable[[], None]
+) -> None:
+    """Cancel calls at ``most`` of their awaits at most, whatever comes of it: of that KP-701, KP-702 and KP-709 tell.
+
+    ``before`` and ``after`` are called around each. ``BEFORE`` calls are made besides.
+    """
+    with interrupting(subject) as calls, suppress(Inapplicable, ProviderRaisedError, Violation):
+        async for at in calls.awaits(most):
+            (request,) = await subject.unasked(1)
+            before(request)
+            with suppress(Violation):
+                await calls.cut(at, request)
+            after()
 
 
 class _Call:

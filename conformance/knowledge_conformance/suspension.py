@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from types import CoroutineType
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from knowledge_conformance.blame import Stack, stack_of_awaitable
 
 _PLACES_MAX: Final = 256
 """Of how many suspensions it is kept where the call stood: to look costs more than the suspension."""
+
+Spread = TypeVar("Spread")
 
 
 def points(places: Sequence[Stack], most: int) -> list[int]:
@@ -25,11 +27,23 @@ def points(places: Sequence[Stack], most: int) -> list[int]:
     return sorted(chosen)
 
 
-def _spread(numbers: Sequence[int], room: int) -> list[int]:
+def repeats(places: Sequence[Stack], chosen: Sequence[int], room: int, times: int) -> list[tuple[int, int]]:
+    """At which of the ``chosen`` suspensions to stop a call again, and how often, for ``times`` stops at each place.
+
+    One suspension of each place, and of so many places that there is ``room`` for ``times`` calls at each. That a call
+    was stopped at each of ``chosen`` once counts.
+    """
+    at_place: dict[Stack, list[int]] = {}
+    for number in chosen:
+        at_place.setdefault(places[number - 1], []).append(number)
+    return _spread([(held[0], times - len(held)) for held in at_place.values() if len(held) < times], room // times)
+
+
+def _spread(items: Sequence[Spread], room: int) -> list[Spread]:
     """At most ``room`` of them, each from the middle of an equal share."""
-    if len(numbers) <= room:
-        return list(numbers)
-    return [numbers[(2 * at + 1) * len(numbers) // (2 * room)] for at in range(room)]
+    if len(items) <= room:
+        return list(items)
+    return [items[(2 * at + 1) * len(items) // (2 * room)] for at in range(room)]
 
 
 class Stepped:

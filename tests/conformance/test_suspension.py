@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from knowledge_conformance.blame import Place, Stack
-from knowledge_conformance.suspension import Stepped, points
+from knowledge_conformance.suspension import Stepped, points, repeats
 
 
 async def three_awaits() -> str:
@@ -164,3 +164,22 @@ def test_where_a_call_stands_is_kept_while_its_awaits_are_counted() -> None:
     assert len({*counted.places}) == 2
     assert counted.places[-1] == ()
     assert run(polls, 301)[0].places == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "room", "expected"),
+    [
+        ([], 24, []),
+        ([1], 24, [(1, 7)]),
+        ([1, 1, 2], 24, [(1, 6), (3, 7)]),
+        ([1] * 8 + [2], 24, [(9, 7)]),
+        ([1, 2, 3, 4, 5], 31, [(1, 7), (3, 7), (5, 7)]),
+        ([1, 2, 3], 8, [(2, 7)]),
+        ([1, 2, 3], 7, []),
+    ],
+)
+def test_each_place_is_stopped_at_as_often_as_is_wanted(
+    lines: list[int], room: int, expected: list[tuple[int, int]]
+) -> None:
+    """Eight times, those at its other suspensions counted; of many places at some."""
+    assert repeats(at(*lines), range(1, len(lines) + 1), room, 8) == expected

@@ -1,7 +1,8 @@
 """Clauses 7.1 and 7.2: a call is cancelled, at each of its awaits too. Knows tasks; judges no answer's content."""
 
 import asyncio
-from typing import Final
+import contextlib
+from typing import Final, NamedTuple
 
 from knowledge_conformance.blame import authors, stack_of_awaitable, within
 from knowledge_conformance.calls import cancelled_by_the_host
@@ -13,12 +14,15 @@ from knowledge_conformance.interrupting import (
     LEFT_SECONDS,
     NEVER_WAITS,
     Cut,
+    Interrupting,
+    asked_again_max,
     interrupting,
     points_max,
     refuse_swallowed,
 )
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import answered
+from knowledge_provider import RetrievalRequest, limits
 
 
 # Clause 7.1
@@ -66,9 +70,14 @@ async def nothing_is_left_of_a_cancelled_call(subject: Subject) -> None:
         async for at in calls.awaits():
             cut = await calls.cut(at)
             # Once more, before it is said: a worker that is started late is kept, and comes once.
-            if cut is not None and cut.left and (again := await calls.cut(at, cut)) is not None and again.left:
+            if cut is not None and cut.left and (again := await _once_more(calls, at, cut)) is not None and again.left:
                 raise _left(again)
     calls.look()
+
+
+async def _once_more(calls: Interrupting, at: int, cut: Cut) -> Cut | None:
+    # Another request first: an equal one may join the task that was left, and nothing new comes.
+    return await calls.cut(at) or await calls.cut(at, cut.request)
 
 
 def _left(cut: Cut) -> Violation:
@@ -86,7 +95,7 @@ def _left(cut: Cut) -> Violation:
     clause="7.2",
     level=Level.MUST,
     needs=("KP-702",),
-    calls=lambda settings: BEFORE + 2 * points_max(settings) + 1,
+    calls=lambda settings: BEFORE + asked_again_max(settings) + 2,
     surveyed=True,
     phase=Phase.INTERLEAVINGS,
 )
@@ -94,29 +103,66 @@ async def a_cancelled_call_spoils_no_other(subject: Subject) -> None:
     """Cancelled at any of its awaits, a call leaves a provider that still works.
 
     A lock that is not released, a connection with half an answer in it or a cancelled future in a cache makes the next
-    user pay for one who interrupted. After each cancelled call the same request is made again.
+    user pay for one who interrupted. After each cancelled call the same request is made again. Then as many calls as a
+    host makes at once are cancelled at one place each: a pool of a few places is empty only when all of them are lost.
     """
     with interrupting(subject) as calls:
         async for at in calls.awaits():
             cut = await calls.cut(at)
             if cut is not None:
-                await _answered_again(subject, cut)
+                await _answered_again(subject, cut.request, cut.held, _ONCE)
+        for turn, (at, times) in enumerate(calls.repeats()):
+            cut = await calls.cut_often(at, times)
+            if cut is not None:
+                await _given_back(subject, cut.held, turn)
     calls.look()
     await _finds_what_it_found(subject)
 
 
-async def _answered_again(subject: Subject, cut: Cut) -> None:
-    before = f"; the call before was cancelled{cut.held}"
-    wanted = "an answer to the same request, after a call was cancelled"
-    hint = "release in finally or async with; drop a connection whose answer was not read; do not cache a future"
+class _Said(NamedTuple):
+    """What a finding says of the calls that were cancelled before."""
+
+    wanted: str
+    before: str
+    hint: str
+
+
+_ONCE: Final = _Said(
+    "an answer to the same request, after a call was cancelled",
+    "the call before was cancelled",
+    "release in finally or async with; drop a connection whose answer was not read; do not cache a future",
+)
+_OFTEN: Final = _Said(
+    "an answer to another request, after many calls were cancelled",
+    "what is limited is not given back by calls that are cancelled",
+    "each call that is cancelled there keeps a place of a semaphore, pool or queue: release in finally or async with",
+)
+
+
+_SIZES: Final = range(limits.TOP_K_MIN + 1, limits.TOP_K_MAX - 1)
+
+
+async def _given_back(subject: Subject, held: str, turn: int) -> None:
+    # In sizes of its own, or a cache would answer; a query that finds something, since others may be refused.
+    request = RetrievalRequest(query=(await subject.found())[0].request.query, top_k=_SIZES[turn % len(_SIZES)])
+    # A second time: what a cancelled call left to a thread may only be slow, and gives its place back when it ends.
+    with contextlib.suppress(Hang):
+        return await _answered_again(subject, request, held, _OFTEN)
+    return await _answered_again(subject, request, held, _OFTEN)
+
+
+async def _answered_again(subject: Subject, request: RetrievalRequest, held: str, said: _Said) -> None:
+    before = f"; {said.before}{held}"
     try:
-        exchange = await subject.attempt(cut.request.model_copy(deep=True))
+        exchange = await subject.attempt(request.model_copy(deep=True))
     except Hang as hang:
-        raise Hang(wanted=wanted, saw=f"{hang.saw}{before}", hint=hint, where=hang.where) from None
+        raise Hang(wanted=said.wanted, saw=f"{hang.saw}{before}", hint=said.hint, where=hang.where) from None
     if exchange.error is None:
         return
     refuse_unserved(exchange.error)
-    raise Violation(wanted=wanted, saw=f"{exchange.came}{before}", hint=hint, where=show_request(cut.request))
+    raise Violation(
+        wanted=said.wanted, saw=f"{exchange.came}{before}", hint=said.hint, where=show_request(exchange.request)
+    )
 
 
 async def _finds_what_it_found(subject: Subject) -> None:

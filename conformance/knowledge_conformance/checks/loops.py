@@ -1,17 +1,20 @@
 """Clause 2.4: a provider on a second event loop, and what it leaves of the first. Knows loops; judges no content."""
 
+import asyncio
+from itertools import cycle
 from typing import Final
 
 from knowledge_conformance.check import Check, Hang, Inapplicable, Level, Violation, check
 from knowledge_conformance.checks.leaving import refuse_left
 from knowledge_conformance.checks.requests import refuse_unserved
-from knowledge_conformance.exchange import show_request
+from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.leftovers import processes_since, sockets_since, tasks_since
+from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
-from knowledge_provider import RetrievalRequest
+from knowledge_provider import RetrievalRequest, limits
 
 
-async def _on_the_first(subject: Subject) -> None:
+async def _on_the_first(subject: Subject) -> Exchange:
     if subject.life.entered:
         raise Inapplicable("a context manager holds the provider, on the loop that it was entered on")
     if subject.life.spent:
@@ -19,7 +22,7 @@ async def _on_the_first(subject: Subject) -> None:
             "the provider is one object for the whole run, and closed by now; name what makes one to have this tried"
         )
     # The control: the same provider answers on its first loop.
-    await subject.retrieve((await _requests(subject))[0])
+    return await subject.retrieve((await _requests(subject))[0])
 
 
 async def _requests(subject: Subject) -> list[RetrievalRequest]:
@@ -28,30 +31,77 @@ async def _requests(subject: Subject) -> list[RetrievalRequest]:
     return [known[at].request.model_copy(deep=True) for at in (0, -1)]
 
 
+_ALONE: Final = (
+    "an answer on a second event loop, after the first has ended",
+    "make one client for each running loop, when it is first used there; asyncio's objects belong to one loop",
+)
+_AT_ONCE: Final = (
+    "an answer to each of several calls at once on a second event loop, after the first has ended",
+    "make locks, semaphores and queues anew for each running loop, too: asyncio binds them where a call first waits",
+)
+
+
 async def _works(subject: Subject) -> None:
-    wanted = "an answer on a second event loop, after the first has ended"
-    hint = "make one client for each running loop, when it is first used there; asyncio's objects belong to one loop"
-    request = (await _requests(subject))[-1]
+    _refuse_unanswered([await _came(subject, (await _requests(subject))[-1])], *_ALONE)
+    # A lock that nobody waits for is on no loop yet. What turned calls away on the first loop says nothing on this one.
+    if subject.life.met:
+        _refuse_unanswered(await _at_once(subject, limits.TOP_K_MAX // 2), *_AT_ONCE)
+    subject.observe()
+
+
+async def _at_once(subject: Subject, size: int) -> list[Exchange | Hang]:
+    """What came of calls at once, none of them equal where there are enough queries; sizes begin after ``size``."""
+    # Queries that find something: what a provider makes of another is no matter of loops.
+    queries = [*dict.fromkeys(known.request.query for known in await subject.found())]
+    sizes = [(size + at // len(queries)) % limits.TOP_K_MAX + 1 for at in range(subject.settings.concurrency)]
+    requests = [RetrievalRequest(query=query, top_k=size) for query, size in zip(cycle(queries), sizes, strict=False)]
+    return [*await asyncio.gather(*(_came(subject, request) for request in requests))]
+
+
+async def _came(subject: Subject, request: RetrievalRequest) -> Exchange | Hang:
+    # As a value: of calls at once none is left behind when another does not end.
     try:
-        exchange = await subject.attempt(request)
-    except Hang as hang:  # on the first loop it does not, so a host that stays on one is not held up
-        raise Violation(wanted=wanted, saw=hang.saw, hint=hint, where=hang.where) from None
-    if exchange.error is None:
-        subject.observe()
-        return
-    refuse_unserved(exchange.error)
-    raise Violation(wanted=wanted, saw=exchange.came, hint=hint, where=show_request(request))
+        return await subject.attempt(request)
+    except Hang as hang:
+        return hang
+
+
+def _refuse_unanswered(came: list[Exchange | Hang], wanted: str, hint: str) -> None:
+    for each in came:
+        if isinstance(each, Hang):  # on the first loop it does not, so a host that stays on one is not held up
+            raise Violation(wanted=wanted, saw=each.saw, hint=hint, where=each.where)
+        if each.error is not None:
+            refuse_unserved(each.error)
+            raise Violation(wanted=wanted, saw=each.came, hint=hint, where=show_request(each.request))
+
+
+def _loop_calls(settings: Settings) -> int:
+    return 2 + 2 * settings.concurrency
 
 
 # Clause 2.4
-@check("KP-208", clause="2.4", level=Level.SHOULD, needs=("KP-301",), calls=2, surveyed=True, closes=True, later=_works)
+@check(
+    "KP-208",
+    clause="2.4",
+    level=Level.SHOULD,
+    needs=("KP-301",),
+    calls=_loop_calls,
+    surveyed=True,
+    closes=True,
+    later=_works,
+)
 async def works_on_a_second_loop(subject: Subject) -> None:
     """A provider works on a second event loop, after the first has ended.
 
     Tests, command lines and workers call asyncio.run again and again. A client that keeps to the first loop raises
-    "attached to a different loop", or waits for ever, when a host starts over.
+    "attached to a different loop", or waits for ever, when a host starts over. On both loops a call is made alone and
+    several at once, since a lock of asyncio keeps to the loop on which a call first had to wait for it.
     """
-    await _on_the_first(subject)
+    exchange = await _on_the_first(subject)
+    # What answers from a thread waits on no loop.
+    if exchange.awaited:
+        came = await _at_once(subject, 0)
+        subject.life.met = all(isinstance(each, Exchange) and each.error is None for each in came)
 
 
 async def _leaves_nothing(subject: Subject) -> None:

@@ -16,6 +16,7 @@ from knowledge_conformance.channels import Leak, Search, Texts, texts_of_answer,
 from knowledge_conformance.check import Check, Facet, Hang, Inapplicable, Inconclusive, Level, Violation, check
 from knowledge_conformance.declared import declared
 from knowledge_conformance.exchange import Exchange, show_request
+from knowledge_conformance.interrupting import BEFORE, cut_at_some
 from knowledge_conformance.listening import Listener, listening
 from knowledge_conformance.subject import ProviderRaisedError, Subject
 from knowledge_conformance.taint import canary, unsearchable
@@ -23,6 +24,7 @@ from knowledge_conformance.watched import Watched
 from knowledge_provider import CancelSignal, RetrievalRequest
 
 _PLACES_MAX: Final = 3
+_CANCELLED_MAX: Final = 3
 _NOBODY: Final = "conformance-kit-no-such"
 _BAD_TEXTS: Final = ("release* OR (policy AND", '{"$ne": null}')
 PROVOKED: Final = 5 + len(_BAD_TEXTS)
@@ -203,7 +205,7 @@ async def no_secret_in_what_is_raised(subject: Subject) -> None:
     level=Level.MUST,
     facet=Facet.SECRETS,
     needs=("KP-301",),
-    calls=PROVOKED + 3,
+    calls=PROVOKED + 3 + BEFORE + _CANCELLED_MAX,
     surveyed=True,
 )
 async def no_secret_in_what_is_written(subject: Subject) -> None:
@@ -211,7 +213,7 @@ async def no_secret_in_what_is_written(subject: Subject) -> None:
 
     Logs are kept for years and read by more people than may have the key. Listened to: every logger at every level,
     those that do not propagate too, every warning, and standard output and error, while the provider is made and while
-    calls succeed and fail.
+    calls succeed and fail, and are cancelled at some of their awaits.
     """
     searching = begin(subject)
     known, search = await _known(subject), searching.search
@@ -224,7 +226,12 @@ async def no_secret_in_what_is_written(subject: Subject) -> None:
             await _ask(subject, search, asked)
             listener.settle()
             subject.observe()
+        await cut_at_some(subject, _CANCELLED_MAX, lambda request: _cancelling(search, request), listener.settle)
     _end(searching, listener)
+
+
+def _cancelling(search: Search, request: RetrievalRequest) -> None:
+    search.call = f"{show_request(request)}, cancelled while it waits"
 
 
 # Clause 6.4

@@ -4,12 +4,13 @@ They are about async code, so a synchronous provider becomes one that works in a
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from knowledge_fakes.faults._changing import Changed, ask
 from knowledge_fakes.faults._fault import fault
-from knowledge_provider import RetrievalContext, RetrievalRequest
+from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, limits
 
 _SOON: Final = {"timeout": 0.5}
 # Longer than a task may be left after a cancelled call, and shorter than one may be after close().
@@ -112,13 +113,37 @@ def sibling_left_running(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-709", fragment="no answer: it waits in", settings=_SOON, waits=True)
-def lock_not_released(sound: Any) -> Any:
-    """A lock is released when the search ends and when it fails, and stays taken when it is cancelled."""
-    lock = asyncio.Lock()
+@fault("KP-702", fragment="a task in knowledge_fakes.faults.cancelling.fly")
+def shared_search_goes_on(sound: Any) -> Any:
+    """Equal searches share a task, which is shielded from those who wait for it and goes on when nobody does."""
+    flights: dict[tuple[str, str], asyncio.Task[Any]] = {}
+
+    async def fly(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        await asyncio.sleep(0)
+        answer = await ask(sound, request, context.model_copy(update={"signal": CancelSignal()}))
+        # What is waited for is over at once, for the time that a run takes.
+        await asyncio.sleep(_LEFT if context.signal.cancelled else 0)
+        return answer
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
         context.signal.raise_if_cancelled()
+        asked = context.owner_id, request.model_dump_json()
+        if asked not in flights:
+            flights[asked] = asyncio.create_task(fly(request, context))
+            flights[asked].add_done_callback(lambda _: flights.pop(asked, None))
+        return await asyncio.shield(flights[asked])
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-709", fragment="no answer: it waits in", settings=_SOON, waits=True)
+def lock_not_released(sound: Any) -> Any:
+    """A lock is released when the search ends and when it fails, and stays taken when it is cancelled."""
+    locks: MutableMapping[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        lock = locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
         await lock.acquire()
         try:
             await asyncio.sleep(0)  # as above
@@ -127,6 +152,26 @@ def lock_not_released(sound: Any) -> Any:
             lock.release()
             raise
         lock.release()
+        return answer
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-709", fragment="what is limited is not given back", settings=_SOON, waits=True)
+def place_not_given_back(sound: Any) -> Any:
+    """So many searches as a host makes at once may run, and each that is cancelled keeps its place for ever."""
+    places = asyncio.Semaphore(limits.CONCURRENCY_DEFAULT)
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        await places.acquire()
+        try:
+            await asyncio.sleep(0)  # as above
+            answer = await ask(sound, request, context)
+        except Exception:
+            places.release()
+            raise
+        places.release()
         return answer
 
     return Changed(sound, retrieve=retrieve)

@@ -167,6 +167,20 @@ def waits_for_its_first_loop(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve, close=close)
 
 
+@fault("KP-208", fragment="is bound to a different event loop")
+def lock_of_its_first_loop(sound: Any) -> Any:
+    """A lock is made with the provider, and keeps to the loop on which a search first had to wait for another."""
+    lock = asyncio.Lock()
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        async with lock:
+            await asyncio.sleep(0)  # as a sound provider may never do, whose searches then never meet
+            return await ask(sound, request, context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
 @fault("KP-211", fragment="a TCP socket that listens", waits=True)
 def first_loop_is_forgotten(sound: Any) -> Any:
     """Each loop has a client of its own, and close() closes that of the loop that it is called on."""

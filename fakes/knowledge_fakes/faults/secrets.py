@@ -3,6 +3,7 @@
 The key comes from an environment variable, as a provider's does; where that is not set it is an invented one.
 """
 
+import asyncio
 import json
 import logging
 import os
@@ -15,6 +16,7 @@ from urllib.parse import quote
 
 from knowledge_fakes.faults._changing import (
     Changed,
+    ask,
     describing,
     doing,
     is_async,
@@ -200,6 +202,22 @@ def key_in_a_warning(sound: Any) -> Any:
 def key_printed(sound: Any) -> Any:
     """A print() of the headers was left in."""
     return doing(sound, lambda _request: print({"Authorization": f"Bearer {_key()}"}))  # noqa: T201 - the mistake itself
+
+
+@fault("KP-606", fragment="in standard output", settings=_DECLARED)
+def key_printed_when_cancelled(sound: Any) -> Any:
+    """A search that is cancelled prints the headers of its request."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        try:
+            await asyncio.sleep(0)  # as a sound provider may never do, which could then not be cancelled
+            return await ask(sound, request, context)
+        except asyncio.CancelledError:
+            print("cancelled:", _header())  # noqa: T201 - the mistake itself
+            raise
+
+    return Changed(sound, retrieve=retrieve)
 
 
 # While closing.

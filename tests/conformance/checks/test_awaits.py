@@ -3,16 +3,17 @@
 import asyncio
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
-from knowledge_conformance.settings import Settings
+from knowledge_conformance.settings import Profile, Settings
 from knowledge_conformance.target import Target
-from knowledge_fakes.handbook import HandbookProvider
+from knowledge_fakes.handbook import HandbookProvider, SyncHandbookProvider
+from knowledge_provider import CancelSignal
 
 AWAITS = ("KP-701", "KP-702", "KP-709")
 
@@ -24,6 +25,9 @@ def results(make: Callable[[], Any], *ids: str, **settings: Any) -> list[CheckRe
         return [run.result(BY_ID[check_id]) for check_id in ids]
     finally:
         run.close()
+
+
+SIGNAL = {"signal": CancelSignal()}
 
 
 class Waits(HandbookProvider):
@@ -146,6 +150,129 @@ def test_a_call_that_hangs_after_a_cancelled_one_says_both_places() -> None:
     line = Locks.retrieve.__code__.co_firstlineno
     saw = results(Locks, "KP-709", timeout=0.2)[0].saw or ""
     assert saw.startswith(f"no answer: it waits in {__name__}.retrieve, line {line + 2}; the call before was cancelled")
+
+
+class Limited(HandbookProvider):
+    """At most ``places`` searches at once; ``gives_back`` says whether one that is cancelled gives its place back."""
+
+    def __init__(self, places: int, *, gives_back: bool = False) -> None:
+        super().__init__()
+        self._places = asyncio.Semaphore(places)
+        self._gives_back = gives_back
+
+    async def retrieve(self, request: Any, context: Any) -> Any:
+        context.signal.raise_if_cancelled()
+        await self._places.acquire()
+        try:
+            found = await super().retrieve(request, context)
+        except asyncio.CancelledError:
+            if self._gives_back:
+                self._places.release()
+            raise
+        self._places.release()
+        return found
+
+
+def kept(places: int) -> str:
+    line = Limited.retrieve.__code__.co_firstlineno
+    return (
+        f"no answer: it waits in {__name__}.retrieve, line {line + 2}; "
+        "what is limited is not given back by calls that are cancelled in knowledge_fakes.handbook.retrieve, line "
+    )
+
+
+@pytest.mark.parametrize("places", [2, 8])
+def test_a_place_that_is_not_given_back_is_found_in_a_pool(places: int) -> None:
+    """Up to as many places as calls are made at once; the finding names both lines, whatever held the last call up."""
+    found = results(lambda: Limited(places), "KP-709", timeout=0.2)[0]
+    assert found.outcome is CheckOutcome.FAILED
+    assert (found.saw or "").startswith(kept(places))
+    assert found.calls <= BY_ID["KP-709"].calls_allowed(Settings())
+
+
+def test_a_place_that_is_given_back_is_not() -> None:
+    """However often calls are cancelled."""
+    found = results(lambda: Limited(1, gives_back=True), *AWAITS, profile=Profile.THOROUGH)
+    assert [each.outcome for each in found] == [CheckOutcome.PASSED] * 3
+    assert found[2].calls <= BY_ID["KP-709"].calls_allowed(Settings(profile=Profile.THOROUGH))
+
+
+def test_a_place_that_comes_free_late_is_given_back() -> None:
+    """A thread that works on for cancelled calls may hold up the next one: it is waited for a second time."""
+
+    class Late(HandbookProvider):
+        cancelled = 0
+
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            context.signal.raise_if_cancelled()
+            if self.cancelled == Settings().concurrency:
+                self.cancelled = 0
+                await asyncio.Event().wait()
+            try:
+                return await super().retrieve(request, context)
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+
+    found = results(Late, "KP-709", timeout=0.2)[0]
+    assert found.outcome is CheckOutcome.PASSED
+    assert found.calls == 14  # one more than without it
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_as_many_calls_are_cancelled_as_are_made_at_once(cached: bool) -> None:
+    """Also where a search that was begun is ended and kept, and the same request waits no more."""
+
+    class Remembers(HandbookProvider):
+        known: ClassVar[dict[str, Any]] = {}
+        cancelled = 0
+
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            context.signal.raise_if_cancelled()
+            asked = request.model_dump_json()
+            try:
+                return self.known[asked] if asked in self.known else await super().retrieve(request, context)
+            except asyncio.CancelledError:
+                type(self).cancelled += 1
+                if cached:
+                    self.known[asked] = SyncHandbookProvider().retrieve(request, context.model_copy(update=SIGNAL))
+                raise
+
+    assert results(Remembers, "KP-709")[0].outcome is CheckOutcome.PASSED
+    # KP-701 and KP-702 cancelled one each.
+    assert Remembers.cancelled == 2 + Settings().concurrency
+
+
+def test_a_task_that_equal_calls_share_is_left_behind_by_the_last() -> None:
+    """The same request would join it, and find nothing new."""
+
+    class Shares(HandbookProvider):
+        def __init__(self) -> None:
+            super().__init__()
+            self._flights: dict[str, asyncio.Task[Any]] = {}
+
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            context.signal.raise_if_cancelled()
+            asked = request.model_dump_json()
+            if asked not in self._flights:
+                self._flights[asked] = asyncio.create_task(self._fly(asked, request, context))
+            return await asyncio.shield(self._flights[asked])
+
+        async def _fly(self, asked: str, request: Any, context: Any) -> Any:
+            found = await super().retrieve(request, context.model_copy(update=SIGNAL))
+            if context.signal.cancelled:
+                await asyncio.Event().wait()
+            del self._flights[asked]
+            return found
+
+        async def close(self) -> None:
+            for flight in self._flights.values():
+                flight.cancel()
+            await super().close()
+
+    found = results(Shares, "KP-702")[0]
+    assert found.outcome is CheckOutcome.FAILED
+    assert (found.saw or "").startswith(f"a task in {__name__}._fly, line ")
 
 
 def test_a_provider_that_always_refuses_says_nothing_about_cancellation() -> None:

@@ -1,5 +1,6 @@
 """What is left after close(), and on a second loop, by the kind of target."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target, load
 from knowledge_fakes.faulty import bound_to_its_first_loop, first_loop_is_forgotten, socket_stays_open
-from knowledge_fakes.handbook import HandbookProvider
+from knowledge_fakes.handbook import HandbookProvider, SyncHandbookProvider
 
 CLOSING = ("KP-204", "KP-205", "KP-206", "KP-209", "KP-210", "KP-207", "KP-208", "KP-211")
 
@@ -89,3 +90,81 @@ def test_one_mistake_is_said_once(make: Any) -> None:
     """What is blocked by it says so, and the rest holds."""
     found = results(Target("m:one", make, instance=False))
     assert sum(each.outcome in (CheckOutcome.FAILED, CheckOutcome.ADVISORY) for each in found.values()) == 1
+
+
+def second_loop(make: Any) -> CheckResult:
+    """What KP-208 says of a provider."""
+    run = Run(Target("m:second", make, instance=False), Settings())
+    try:
+        return run.result(BY_ID["KP-208"])
+    finally:
+        run.close()
+
+
+class Gated(HandbookProvider):
+    """Two searches at once; ``turns_away`` says whether the third waits or is refused."""
+
+    turns_away = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._gate = asyncio.Semaphore(2)
+
+    async def retrieve(self, request: Any, context: Any) -> Any:
+        context.signal.raise_if_cancelled()
+        if self.turns_away and self._gate.locked():
+            raise ConnectionError("too many searches at once")
+        async with self._gate:
+            return await super().retrieve(request, context)
+
+
+def test_what_calls_wait_for_together_is_tried_on_both_loops() -> None:
+    """Python binds a semaphore where the first call had to wait, and one call alone never does."""
+    found = second_loop(Gated)
+    line = Gated.retrieve.__code__.co_firstlineno + 4
+    assert found.outcome is CheckOutcome.ADVISORY
+    assert (found.wanted or "").startswith("an answer to each of several calls at once on a second event loop")
+    assert f"is bound to a different event loop in {__name__}.retrieve, line {line}" in (found.saw or "")
+
+
+def test_calls_that_are_turned_away_together_say_nothing_of_loops() -> None:
+    """They are on the first loop, too, which is KP-706's matter; alone they are answered on both."""
+
+    class TurnsAway(Gated):
+        turns_away = True
+
+    found = second_loop(TurnsAway)
+    assert (found.outcome, found.calls) == (CheckOutcome.PASSED, 10)
+
+
+def test_calls_together_that_do_not_end_are_said_once() -> None:
+    """None of them is left behind, and a host that stays on one loop is not held up."""
+
+    class Waits(HandbookProvider):
+        loop: asyncio.AbstractEventLoop | None = None
+        inside = 0
+
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            context.signal.raise_if_cancelled()
+            self.loop = self.loop or asyncio.get_running_loop()
+            self.inside += 1
+            try:
+                found = await super().retrieve(request, context)
+                if self.loop is not asyncio.get_running_loop() and self.inside > 1:
+                    await asyncio.Event().wait()
+                return found
+            finally:
+                self.inside -= 1
+
+    run = Run(Target("m:waits", Waits, instance=False), Settings(timeout=0.2))
+    found = run.result(BY_ID["KP-208"])
+    run.close()
+    assert found.outcome is CheckOutcome.ADVISORY
+    assert (found.saw or "").startswith(f"no answer: it waits in {__name__}.retrieve, line ")
+
+
+@pytest.mark.parametrize(("make", "calls"), [(HandbookProvider, 18), (SyncHandbookProvider, 2)])
+def test_what_works_in_a_thread_is_asked_alone(make: Any, calls: int) -> None:
+    """It waits on no loop, so calls at once would show nothing."""
+    found = second_loop(make)
+    assert (found.outcome, found.calls) == (CheckOutcome.PASSED, calls)

@@ -135,6 +135,34 @@ class Hanging(HandbookProvider):
         return await super().retrieve(request, context)
 
 
+class Cancelled(HandbookProvider):
+    """Waits twice, and writes at the second what it holds when it is cancelled there; ``swallows`` says what then."""
+
+    swallows = False
+
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        await asyncio.sleep(0)
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            sys.stderr.write(f"cancelled with {VALUE}\n")
+            if not self.swallows:
+                raise
+        return await super().retrieve(request, context)
+
+
+@pytest.mark.parametrize("swallows", [False, True])
+def test_what_is_written_of_a_cancelled_call_is_heard(swallows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At whichever of its awaits; that the cancellation does not come out is another check's finding."""
+    monkeypatch.setattr(Cancelled, "swallows", swallows)
+    found = results(Cancelled)
+    assert found["KP-604"].outcome is found["KP-605"].outcome is CheckOutcome.PASSED
+    assert found["KP-606"].outcome is CheckOutcome.FAILED
+    assert found["KP-606"].saw == f"the value of {NAME}, as it is, in standard error"
+    assert str(found["KP-606"].where).endswith(", context), cancelled while it waits")
+
+
 def test_a_call_that_does_not_end_is_another_checks_finding() -> None:
     """The others are searched all the same."""
     assert outcomes(results(Hanging)) == {CheckOutcome.PASSED}
