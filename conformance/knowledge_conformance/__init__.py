@@ -75,7 +75,7 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
     add("--provider-seed", type=int, metavar="N", help="generate other requests (0)")
     add("--provider-profile", metavar="NAME", help="fast, default or thorough: which checks, and how much of each")
     add("--provider-report", action="append", default=[], metavar="PATH", help="write it there: .json, .html, .md")
-    add("--max-calls", type=int, metavar="N", help="never call the provider more often in this run (600)")
+    add("--max-calls", type=int, metavar="N", help="never call the provider more often in this run (800)")
     add("--require", action="append", metavar="FACET", help="a facet that the verdict must cover; repeatable")
     add("--strict-should", action="store_true", default=None, help="an unmet SHOULD fails the run")
     add("--inject-network-faults", action="store_true", default=None, help="cut the provider's network in many ways")

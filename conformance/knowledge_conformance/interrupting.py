@@ -19,7 +19,7 @@ from knowledge_provider import RetrievalRequest
 
 BEFORE: Final = 2
 """The calls that are made before one is cancelled: a warm-up, and one whose awaits are counted."""
-_POINTS_MAX: Final = 10
+_POINTS_MAX: Final = 12
 _POINTS_THOROUGH: Final = 64
 _REPEATED_MAX: Final = 1
 _REPEATED_THOROUGH: Final = 8

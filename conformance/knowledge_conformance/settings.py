@@ -89,7 +89,7 @@ class Profile(StrEnum):
 
 
 _PROFILED: Final[Mapping[str, Mapping[Profile, int]]] = {
-    "max_calls": {Profile.FAST: 600, Profile.DEFAULT: 600, Profile.THOROUGH: 3000},
+    "max_calls": {Profile.FAST: 800, Profile.DEFAULT: 800, Profile.THOROUGH: 3000},
     "concurrency": {
         Profile.FAST: limits.CONCURRENCY_DEFAULT,
         Profile.DEFAULT: limits.CONCURRENCY_DEFAULT,

@@ -105,7 +105,7 @@ def test_a_finding_shows_its_place_or_the_last_call() -> None:
         (Inapplicable("no close()"), CheckOutcome.INAPPLICABLE, "no close()"),
         (Blocked("3.6 has to hold first"), CheckOutcome.BLOCKED, "3.6 has to hold first"),
         (Inconclusive("nothing found", hint="ask more"), CheckOutcome.INCONCLUSIVE, "nothing found"),
-        (OutOfCallsError(), CheckOutcome.INCONCLUSIVE, "stopped by --max-calls=600"),
+        (OutOfCallsError(), CheckOutcome.INCONCLUSIVE, "stopped by --max-calls=800"),
         (ProviderRaisedError(ValueError("no"), "close()", "do"), CheckOutcome.ERRORED, "raised ValueError: no"),
     ],
 )

@@ -91,7 +91,7 @@ def test_what_a_token_does_not_get_is_said_with_the_way_to_give_it() -> None:
         written(TOP_K, Settings(max_calls=9000, timeout=12.5, concurrency=9, inject_network_faults=True))
     )
     assert list(bounded_lines(asked, settings_of(asked, Settings()))) == [
-        "the token asks for max-calls = 9000, and this run allows 600: --max-calls=9000 allows it",
+        "the token asks for max-calls = 9000, and this run allows 800: --max-calls=9000 allows it",
         "the token asks for timeout = 12.5, and this run allows 10: --provider-timeout=12.5 allows it",
         "the token asks for concurrency = 9, and this run allows 8: concurrency = 9 in the settings allows it",
         "the token asks for inject-network-faults = true, and this run allows false: --inject-network-faults allows it",
