@@ -14,6 +14,8 @@ from knowledge_conformance.check import Check, in_phases
 from knowledge_conformance.checks import (
     awaits,
     back_end,
+    back_end_health,
+    back_end_secrets,
     bases,
     claims,
     describing,
@@ -65,6 +67,8 @@ CHECKS: Final[tuple[Check, ...]] = in_phases(
     *holding.CHECKS,
     *awaits.CHECKS,
     *back_end.CHECKS,
+    *back_end_secrets.CHECKS,
+    *back_end_health.CHECKS,
     # Last: on a provider that lives for the whole run nothing can be asked after these.
     *secrets.CLOSING_CHECKS,
     *lifecycle.CLOSING_CHECKS,

@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from knowledge_conformance.calls import Ending
 from knowledge_conformance.check import Hang, Inapplicable, Inconclusive, Violation
 from knowledge_conformance.exchange import Exchange, as_dict, text_of
 from knowledge_conformance.network import Network, watched
-from knowledge_conformance.outages import Outage, Recording
+from knowledge_conformance.outages import Outage, Recording, Where, of_later_pages
 from knowledge_conformance.parts import parts_of
 from knowledge_conformance.plain import copied
 from knowledge_conformance.render import show
@@ -29,6 +30,7 @@ NOT_ASKED: Final = (
 NO_CALL: Final = (
     "an answer made no call through httpx, httpx2, aiohttp, urllib3 or requests, so there is no network to cut"
 )
+_EVERYWHERE: Final = Where()
 _LATE_HINT: Final = "bound the whole call by context.signal.remaining(), retries and the reading of a body included"
 
 
@@ -54,14 +56,18 @@ class Cutting:
         self._network = network
         self._known = known
         self._found: dict[str, set[str]] = {}
+        # An answer of many results is the one that takes a second page.
+        self._control: RetrievalRequest = max(known, key=lambda exchange: exchange.count).request
+        self._pages = True
 
     async def record(self) -> Recording:
         """What an ordinary answer takes: the control. Raises ``Inapplicable`` when it makes no call."""
-        for request in (self._known[0].request, *await self._subject.unasked(1)):
+        for request in (self._control, *await self._subject.unasked(1)):
             self._network.calls.clear()
             exchange = await self._subject.retrieve(request.model_copy(deep=True))
             self._remember(exchange)
             if self._network.calls:
+                self._control = request
                 return Recording(tuple(self._network.calls), exchange.count)
         raise Inapplicable(NO_CALL)
 
@@ -71,20 +77,46 @@ class Cutting:
         request: RetrievalRequest,
         *,
         seconds: float | None = DEADLINE_SECONDS,
-        step: tuple[str, str] | None = None,
+        where: Where = _EVERYWHERE,
     ) -> Trial:
-        """One call, with ``seconds`` of time, while every call of a client's, or one step, meets the outage.
+        """One call, with ``seconds`` of time, while the calls of a client's that ``where`` says meet the outage.
 
         Raises ``Hang`` when it does not end in the time for a call.
         """
         self._network.calls.clear()
-        with self._network.cut(outage.fate, step), said_of(outage):
+        with self._network.cut(outage.fate, where.step, later=where.later), said_of(outage):
             exchange = await self._subject.attempt(request.model_copy(deep=True), self._context(seconds))
         trial = Trial(outage, exchange, any(call.fate is not None for call in self._network.calls))
         if exchange.seconds > self._subject.settings.timeout:
             raise Hang(wanted=self._in_time, saw="that it took longer", hint=_LATE_HINT, where=str(trial))
         self._subject.show(str(trial))
         return trial
+
+    async def trial_at(self, where: Where, outage: Outage, request: RetrievalRequest) -> Trial:
+        """One call as ``trial`` makes it; for later pages the control's, which had some.
+
+        Where that makes no second call either, because a cache or a session has what the first one was for, every call
+        of ``request`` meets the outage.
+        """
+        if where.later and self._pages:
+            trial = await self.trial(of_later_pages(outage), self._control, where=where)
+            self._pages = trial.asked
+            if trial.asked:
+                return trial
+        return await self.trial(outage, request, where=_EVERYWHERE if where.later else where)
+
+    async def health(self, outage: Outage | None = None) -> tuple[Ending, bool]:
+        """One call of ``health`` while every call of a client's meets the outage, if any; and whether it made one."""
+        self._network.calls.clear()
+        with contextlib.ExitStack() as stack:
+            if outage is not None:
+                stack.enter_context(self._network.cut(outage.fate, patience=self._subject.health_seconds))
+            ending = await self._subject.health()
+        return ending, bool(self._network.calls)
+
+    async def back(self) -> None:
+        """An ordinary answer between failures, so that what gives up after several in a row goes on asking."""
+        await self.whole(self._control)
 
     async def whole(self, request: RetrievalRequest) -> tuple[Exchange, bool]:
         """The same request with the network as it was, and whether that made a call."""
@@ -105,6 +137,8 @@ class Cutting:
             raise _no_failure(trial, f"{show(trial.exchange.response)}, as if nothing was found")
         # A copy that was kept is the answer that there is without the outage; what was saved of another one is not.
         usual, found = await self._ids_of(trial.exchange.request), _ids(trial.exchange)
+        if trial.outage.partial and found < usual:
+            raise _no_failure(trial, f"an answer with {len(found)} of the {len(usual)} results that there are")
         if (found != usual) if trial.outage.partial else not found <= usual:
             raise _no_failure(trial, f"an answer, whose first result has the content {show(_content(trial.exchange))}")
         return False

@@ -10,7 +10,7 @@ import gzip
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
@@ -90,6 +90,14 @@ class Call:
         """What of a provider's work the call is: its method and the address, without the query."""
         return self.method, self.url.partition("?")[0]
 
+    def asks_on(self, before: Iterable["Call"]) -> bool:
+        """Whether it asks something else where one of those ``before`` had an answer, as for a second page.
+
+        The same question again is another try, and what is asked before there is an answer goes on beside it.
+        """
+        same = (each for each in before if each.step == self.step and each.fate is None)
+        return any((each.url, each.body) != (self.url, self.body) and each.heard() is not None for each in same)
+
     @property
     def host(self) -> str:
         """The name of the host."""
@@ -103,6 +111,13 @@ class Call:
             await asyncio.sleep(_POLL_SECONDS)
 
 
+class _Cut(NamedTuple):
+    fate: Fate
+    step: tuple[str, str] | None
+    later: bool
+    over: threading.Event
+
+
 class Network:
     """What hooks ask what becomes of a call. ``patience`` is how many seconds a caller waits for an answer at most.
 
@@ -114,17 +129,29 @@ class Network:
         self.patience: float = patience
         self._most = most
         self._left = patience
-        self._cut: tuple[Fate, tuple[str, str] | None, threading.Event] | None = None
+        self._cut: _Cut | None = None
 
     @contextlib.contextmanager
-    def cut(self, fate: Fate, step: tuple[str, str] | None = None) -> Iterator[None]:
-        """Let every call meet ``fate`` in the block, or those of one ``step`` only."""
-        self._left, over = self.patience, threading.Event()
-        self._cut = (fate, step, over)
+    def cut(
+        self,
+        fate: Fate,
+        step: tuple[str, str] | None = None,
+        *,
+        later: bool = False,
+        patience: float | None = None,
+    ) -> Iterator[None]:
+        """Let every call meet ``fate`` in the block, or those of one ``step`` only.
+
+        ``later``: only those that ask on where one of ``calls`` had an answer. ``patience`` is another one for the
+        block.
+        """
+        usual, over = self.patience, threading.Event()
+        self._left = self.patience = usual if patience is None else patience
+        self._cut = _Cut(fate, step, later, over)
         try:
             yield
         finally:
-            self._cut = None
+            self._cut, self.patience = None, usual
             over.set()
 
     def met(self, method: str, url: str, headers: Mapping[str, str], body: object = None) -> Call:
@@ -139,8 +166,8 @@ class Network:
     def decide(self, call: Call) -> None:
         """Give a call its fate, or none."""
         cut = self._cut
-        if cut is not None and cut[1] in (None, call.step):
-            call.fate, call.over = cut[0], cut[2]
+        if cut is not None and cut.step in (None, call.step) and (not cut.later or call.asks_on(self.calls)):
+            call.fate, call.over = cut.fate, cut.over
 
     def skips(self, seconds: float | None) -> bool:
         """Whether a client's own time-out of ``seconds`` would end its wait in time; nobody waits for it here.

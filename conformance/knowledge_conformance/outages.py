@@ -10,8 +10,8 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from knowledge_conformance.network import Break, Call, Fate, Reply
@@ -24,6 +24,13 @@ _JSON: Final = {"content-type": "application/json"}
 _HTML: Final = {"content-type": "text/html; charset=utf-8"}
 _SECRET_NAME: Final = re.compile(r"authorization|cookie|key|pass|secret|signature|token|\bsig\b", re.IGNORECASE)
 _VALUES_MAX: Final = 200
+
+
+class Where(NamedTuple):
+    """Which of a provider's calls meet an outage: all, those of one ``step``, or only the ``later`` pages."""
+
+    step: tuple[str, str] | None = None
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,17 @@ class Recording:
         """The address of the last call, where one before it went elsewhere; else None, which stands for all."""
         steps = [call.step for call in self.calls]
         return steps[-1] if len(set(steps)) > 1 else None
+
+    @property
+    def pages(self) -> bool:
+        """Whether a call asked on where one before it had an answer."""
+        return any(call.asks_on(self.calls[:at]) for at, call in enumerate(self.calls))
+
+    @property
+    def places(self) -> tuple[Where, ...]:
+        """Where outages begin, in turn: at every call, at the second page, and at the last step."""
+        pages = (Where(later=True),) if self.pages else ()
+        return (Where(), *pages, *((Where(self.last_step),) if self.last_step is not None else ()))
 
     @property
     def json(self) -> Any:
@@ -94,6 +112,11 @@ class Outage:
     partial: bool = False
 
 
+def of_later_pages(outage: Outage) -> Outage:
+    """The same for what comes after a first page: whatever is found then is half an answer."""
+    return replace(outage, said=f"{outage.said}, from the second page on", partial=True)
+
+
 def connection() -> list[Outage]:
     """What goes wrong before, or instead of, an answer."""
     return [
@@ -131,6 +154,7 @@ def statuses(text: str) -> list[Outage]:
         _status(429, text, "knowledge_rate_limited", html=True),
         _status(429, text, "knowledge_rate_limited", retry_after=True),
         _status(500, text, "knowledge_unavailable"),
+        _status(502, text, "knowledge_unavailable", html=True),
         _status(503, text, "knowledge_unavailable", html=True),
     ]
 
@@ -272,10 +296,17 @@ def _changed(value: Any, damage: Damage, place: tuple[Any, ...] | None = None, p
     return damage.change(copy) if wanted and path else copy
 
 
-def planted(credentials: Mapping[str, str]) -> tuple[Outage, ...]:
-    """Failures whose texts repeat the credentials that the back end was given, as services do that refuse one."""
+def planted(recording: Recording, credentials: Mapping[str, str], *, every: bool = False) -> list[Outage]:
+    """Each kind of failure once; its texts repeat the credentials that the back end was given, as of one it refuses.
+
+    ``every``: also those that most clients tell as another of them.
+    """
     text = "; ".join(f"invalid {name}: {value}" for name, value in credentials.items())
-    chosen = {401: "knowledge_unauthorized", 500: None}
-    json_ones = [_status(status, text, code) for status, code in chosen.items()]
-    page = Outage("a page of HTML with status 200", Reply(200, {**_HTML, "x-error": text}, _page(text)))
-    return (*json_ones, page, Outage("an error as JSON with status 200", Reply(200, _JSON, _error_json(text))))
+    refused, unknown, late, reset = connection()
+    unauthorized, forbidden, absent, slow, limited, limited_for, broken, gateway, down = statuses(text)
+    empty, page, half, error, shaped = bodies(recording, text)
+    silent, dripping = silence(recording)
+    copies = [copy.outage for copy in damaged(recording, seed=0, single=0)[:1]]
+    kinds = [refused, unauthorized, limited_for, down, reset, late, forbidden, absent, broken, gateway, page, error]
+    alike = [unknown, broken_off(recording), slow, limited, empty, half, shaped, dripping]
+    return [*kinds, *copies, silent, *(alike if every else ())]

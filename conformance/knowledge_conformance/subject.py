@@ -227,14 +227,18 @@ class Subject(Watched):
         self.answered(shown, str(exchange))
         return exchange
 
+    @property
+    def health_seconds(self) -> float:
+        """How long a call of ``health`` may take (clause 2.1)."""
+        # To see that a fault hangs there a trial need not wait for so long.
+        return min(limits.HEALTH_SECONDS, self.settings.timeout) if self.settings.trial else limits.HEALTH_SECONDS
+
     async def health(self) -> calls.Ending:
         """One call of ``health``, with a signal when it takes one (clause 2.1)."""
         health = self.member("health")
-        # Clause 2.1. To see that a fault hangs there a trial need not wait for so long.
-        seconds = min(limits.HEALTH_SECONDS, self.settings.timeout) if self.settings.trial else limits.HEALTH_SECONDS
-        self.count("health()", seconds)
+        self.count("health()", self.health_seconds)
         arguments = (CancelSignal(),) if calls.takes_argument(health) else ()
-        ending = await calls.call(health, *arguments, seconds=seconds)
+        ending = await calls.call(health, *arguments, seconds=self.health_seconds)
         self._awaited["health"] = ending.awaited
         return ending
 

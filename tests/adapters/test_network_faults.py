@@ -10,7 +10,7 @@ import mcp_subjects
 import pytest
 
 from knowledge_conformance.catalogue import BY_ID
-from knowledge_conformance.checks import back_end
+from knowledge_conformance.checks import back_end, back_end_health, back_end_secrets
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
@@ -18,6 +18,7 @@ from knowledge_fakes.vendors.http_service import KnowledgeService
 from knowledge_fakes.vendors.mcp_service import ToolService
 from knowledge_fakes.vendors.serving import serving
 
+CHECKS = (*back_end.CHECKS, *back_end_secrets.CHECKS, *back_end_health.CHECKS)
 WELL = {CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE}
 
 
@@ -32,7 +33,7 @@ def results(target: str) -> Iterator[dict[str, CheckResult]]:
     """What the checks of a failing back end say of a provider that passes the others."""
     run = Run(target, Settings(inject_network_faults=True))
     try:
-        yield {check.id: run.result(BY_ID[check.id]) for check in back_end.CHECKS}
+        yield {check.id: run.result(BY_ID[check.id]) for check in CHECKS}
     finally:
         run.close()
 

@@ -205,6 +205,51 @@ def two_steps() -> Asking:
     return Asking(ask, client.aclose)
 
 
+def in_pages() -> Asking:
+    """Three results first, and then all, which must come as well."""
+    inner = with_httpx()
+
+    async def ask(question: bytes, seconds: float) -> Came:
+        wanted = json.loads(question)
+        first = await inner._ask(json.dumps({**wanted, "topK": min(3, wanted["topK"])}).encode(), seconds)
+        more = first.status == 200 and wanted["topK"] > 3
+        return await inner._ask(question, seconds) if more else first
+
+    return Asking(ask, inner.close)
+
+
+def later_page_is_not_looked_at() -> Asking:
+    """A second page that fails is taken for the end of the answer."""
+    inner = with_httpx()
+
+    async def ask(question: bytes, seconds: float) -> Came:
+        wanted = json.loads(question)
+        first = await inner._ask(json.dumps({**wanted, "topK": min(3, wanted["topK"])}).encode(), seconds)
+        if first.status != 200 or wanted["topK"] <= 3:
+            return first
+        try:
+            second = await inner._ask(question, seconds)
+        except Exception:
+            return first
+        return second if second.status == 200 else first
+
+    return Asking(ask, inner.close)
+
+
+def beside_each_other() -> Asking:
+    """Asks for three and for all at the same time, and does without the three."""
+    inner = with_httpx()
+
+    async def ask(question: bytes, seconds: float) -> Came:
+        few = json.dumps({**json.loads(question), "topK": 3}).encode()
+        _, whole = await asyncio.gather(inner._ask(few, seconds), inner._ask(question, seconds), return_exceptions=True)
+        if isinstance(whole, BaseException):
+            raise whole
+        return whole
+
+    return Asking(ask, inner.close)
+
+
 class Blocking(Asking):
     """Holds the event loop while it asks, as an async provider over a synchronous client does."""
 
@@ -258,6 +303,56 @@ def with_a_breaker() -> Asking:
         return came
 
     return Asking(ask, inner.close)
+
+
+def key_behind_a_breaker() -> Asking:
+    """Prints its key where there is no such index, and asks no more for a while after five failures in a row."""
+    inner, state = with_httpx(), {"failed": 0}
+
+    async def ask(question: bytes, seconds: float) -> Came:
+        if state["failed"] >= 5:
+            raise ConnectionError("not asked: it failed five times in a row")
+        state["failed"] += 1
+        came = await inner._ask(question, seconds)
+        if came.status == 404:
+            print("no such index for", JSON["authorization"])  # noqa: T201 - the mistake
+        if came.status == 200:
+            state["failed"] = 0
+        return came
+
+    return Asking(ask, inner.close)
+
+
+class Probing(Asking):
+    """Asks the service for its health, too, and makes of it what it is told to; a ``fallback`` answers without it."""
+
+    def __init__(self, said: Mapping[str, str], *, fallback: bool) -> None:
+        inner = with_a_fallback() if fallback else with_httpx()
+        super().__init__(inner._ask, inner._close)
+        self._said = said
+
+    async def health(self) -> Mapping[str, str]:
+        try:
+            # What it is asked for there is refused, which says that it is there.
+            down = (await self._ask(b"{}", 0.2)).status >= 500
+        except Exception:
+            down = True
+        return self._said if down else {"status": "ready"}
+
+
+def tells_an_outage() -> Probing:
+    """As it has to."""
+    return Probing({"status": "unavailable"}, fallback=False)
+
+
+def ready_in_an_outage() -> Probing:
+    """Whatever came."""
+    return Probing({"status": "ready"}, fallback=False)
+
+
+def ready_with_a_fallback() -> Probing:
+    """It answers without the service, so it is."""
+    return Probing({"status": "ready"}, fallback=True)
 
 
 def second_step_is_not_looked_at() -> Asking:

@@ -224,6 +224,27 @@ def test_only_one_step_can_be_cut(url: str) -> None:
             assert by_httpx(url.replace("/search", "/other"))[0] == 200
 
 
+def test_only_later_pages_can_be_cut(url: str) -> None:
+    """The first goes through, and so does the same question once more."""
+    with own_network() as net, net.cut(Reply(503), later=True):
+        assert by_httpx(url)[0] == 200
+        assert by_httpx(url)[0] == 200
+        assert by_httpx(f"{url}&page=2")[0] == 503
+        assert by_httpx(f"{url}&page=2")[0] == 503
+        assert by_httpx(url.replace("/search", "/other"))[0] == 200
+
+
+def test_a_block_may_have_a_patience_of_its_own() -> None:
+    """For calls that nobody waits for as long as for others."""
+    net = Network(2.0)
+    with net.cut(Break.SILENT, patience=5.0):
+        assert net.skips(4.0)
+        assert not net.skips(2.0)
+    with net.cut(Break.SILENT):
+        assert net.patience == 2.0
+        assert not net.skips(4.0)
+
+
 def test_no_hook_stays(url: str) -> None:
     """Afterwards the libraries are as they were, also when the block raised."""
     before = {name: vars(owner)[name] for owner, name in hooked_methods()}

@@ -8,7 +8,7 @@ import pytest
 
 from knowledge_conformance import outages
 from knowledge_conformance.network import Break, Call, Reply
-from knowledge_conformance.outages import Damage, Outage, Recording
+from knowledge_conformance.outages import Damage, Outage, Recording, Where
 
 ROWS: dict[str, Any] = {"results": [{"id": "a", "content": "text", "score": 0.5, "ok": True}], "total": 1}
 JSON = {"content-type": "application/json"}
@@ -50,6 +50,38 @@ def test_the_last_step_is_told_from_those_before() -> None:
     assert recording(call("https://a/search?q=1"), call("https://a/search?q=2")).last_step is None
 
 
+def page(body: bytes, url: str = "https://a/search", *, heard: bool = True) -> Call:
+    reply = Reply(200, JSON, b"{}") if heard else None
+    return Call("POST", url, {}, body, heard=lambda: reply)
+
+
+def test_a_second_page_is_told_from_another_try() -> None:
+    """It asks something else where there was an answer; in the body or in the query."""
+    assert recording(page(b"1"), page(b"2")).pages
+    assert recording(page(b"", "https://a/search?page=1"), page(b"", "https://a/search?page=2")).pages
+    assert not recording(page(b"1"), page(b"1")).pages
+    assert not recording(page(b"1", heard=False), page(b"2")).pages
+    assert not recording(page(b"1"), page(b"2", "https://a/embed")).pages
+
+
+def test_outages_begin_at_different_calls_in_turn() -> None:
+    """All of them, the second page, and the last step."""
+    everywhere, later = Where(), Where(later=True)
+    last = Where(("POST", "https://a/search"))
+    assert recording(page(b"1")).places == (everywhere,)
+    assert recording(page(b"1"), page(b"2")).places == (everywhere, later)
+    assert recording(page(b"0", "https://a/embed"), page(b"1")).places == (everywhere, last)
+    assert recording(page(b"0", "https://a/embed"), page(b"1"), page(b"2")).places == (everywhere, later, last)
+
+
+def test_what_comes_of_a_later_page_s_outage_is_half_an_answer() -> None:
+    """And its sentence says where it began."""
+    refused = outages.connection()[0]
+    later = outages.of_later_pages(refused)
+    assert (later.fate, later.code, later.partial) == (refused.fate, refused.code, True)
+    assert later.said == "connections refused, from the second page on"
+
+
 @pytest.mark.parametrize(
     ("url", "headers", "secret"),
     [
@@ -78,7 +110,7 @@ def test_the_issue_s_outages_are_all_there() -> None:
     fates = [each.fate for each in [*outages.connection(), *outages.silence(recording())]]
     assert {fate for fate in fates if isinstance(fate, Break)} == set(Break) - {Break.UNRECORDED}
     statuses = replies(outages.statuses("words"))
-    assert [reply.status for reply in statuses] == [401, 403, 404, 408, 429, 429, 500, 503]
+    assert [reply.status for reply in statuses] == [401, 403, 404, 408, 429, 429, 500, 502, 503]
     assert [("retry-after" in reply.headers) for reply in statuses if reply.status == 429] == [False, True]
     assert len(outages.bodies(recording(), "words")) == 5
 
@@ -154,6 +186,21 @@ def test_a_boolean_is_no_number() -> None:
 
 def test_what_a_service_repeats_is_in_every_planted_failure() -> None:
     """In the body, as services do that refuse a key."""
-    planted = outages.planted({"x-api-key": "sk-hunter2"})
-    assert all(b"invalid x-api-key: sk-hunter2" in reply.body for reply in replies([*planted]))
-    assert len(planted) == len(replies([*planted])) == 4
+    planted = outages.planted(recording(), {"x-api-key": "sk-hunter2"}, every=True)
+    repeated = [reply.status for reply in replies(planted) if b"invalid x-api-key: sk-hunter2" in reply.body]
+    assert sorted(repeated) == [200, 200, 200, 401, 403, 404, 408, 429, 429, 500, 502, 503]
+
+
+def test_each_kind_of_failure_is_planted() -> None:
+    """Also those without a text: an error may tell what was sent."""
+    found = recording()
+    said = {each.said for each in outages.planted(found, {"x-api-key": "sk-hunter2"}, every=True)}
+    every = [
+        *outages.connection(),
+        outages.broken_off(found),
+        *outages.silence(found),
+        *outages.statuses("words"),
+        *outages.bodies(found, "words"),
+    ]
+    assert {each.said for each in every} < said
+    assert len(said) == len(every) + 1

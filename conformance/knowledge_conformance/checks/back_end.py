@@ -11,7 +11,6 @@ from itertools import cycle
 from typing import Final
 
 from knowledge_conformance import outages
-from knowledge_conformance.channels import Leak, Search, Texts, texts_of_answer, texts_of_error
 from knowledge_conformance.check import (
     Check,
     Facet,
@@ -25,45 +24,48 @@ from knowledge_conformance.check import (
 )
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.cutting import NO_CALL, Cutting, Trial, cutting, said_of
-from knowledge_conformance.declared import declared
-from knowledge_conformance.exchange import show_request
-from knowledge_conformance.listening import listening
 from knowledge_conformance.network import Break, Reply
-from knowledge_conformance.outages import Outage, Recording
+from knowledge_conformance.outages import Outage, Recording, Where
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.taint import canary, unsearchable
+from knowledge_conformance.taint import canary
 from knowledge_provider import RetrievalRequest, errors
 
 _SILENCE_SECONDS: Final = 0.5
 _SINGLE_DAMAGES: Final = 4
-_CONTROL_CALLS: Final = 2
+CONTROL_CALLS: Final = 2
+"""Calls in which an ordinary answer is looked for that makes a call of a client's."""
+_USUAL: Final = 1
+_PAGES: Final = 1
 _COMPOSITES: Final = frozenset({"knowledge_all_sources_failed", "knowledge_sources_incomplete"})
 _CODES_HINT: Final = "knowledge_provider.services.refusal(status, retry_after) makes the error for a status"
 
 
 def _calls(trials: int) -> Callable[[Settings], int]:
-    return calls_where("inject_network_faults", _CONTROL_CALLS + 1 + trials)
+    return calls_where("inject_network_faults", trials)
 
 
-_cut_check: Final = partial(check, facet=Facet.BACK_END, surveyed=True, phase=Phase.BOUNDARIES)
+cut_check: Final = partial(check, facet=Facet.BACK_END, surveyed=True, phase=Phase.BOUNDARIES)
+"""Declares a check that asks while the network is cut."""
 
 
-def _words(subject: Subject) -> str:
+def words_of(subject: Subject) -> str:
+    """What a back end that fails says in this run."""
     return canary("back end", subject.settings.seed)
 
 
 async def _all_fail(subject: Subject, cut: Cutting, recording: Recording, those: Iterable[Outage]) -> None:
-    """Try each outage on one request; where an answer takes several steps, every second one on the last step alone."""
+    """Try each outage on one request; where an answer takes several calls, they begin at different ones in turn."""
     (request,) = await subject.unasked(1)
-    for outage, step in zip(those, cycle((None, recording.last_step)), strict=False):
-        if await cut.failed(await cut.trial(outage, request, step=step)):
+    for outage, where in zip(those, cycle(recording.places), strict=False):
+        if await cut.failed(await cut.trial_at(where, outage, request)):
             subject.observe()
-    _refuse_nothing_seen(subject)
+    refuse_nothing_seen(subject)
 
 
-def _refuse_nothing_seen(subject: Subject) -> None:
+def refuse_nothing_seen(subject: Subject) -> None:
+    """Raise ``Inconclusive`` when no trial met its outage."""
     if not subject.observations:
         raise Inconclusive(
             "no call was made while the network was cut, or what came was an answer that is the same without it",
@@ -72,62 +74,70 @@ def _refuse_nothing_seen(subject: Subject) -> None:
 
 
 # Clause 5.10
-@_cut_check("KP-519", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(5))
+@cut_check(
+    "KP-519", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(CONTROL_CALLS + _USUAL + _PAGES + 5)
+)
 async def no_connection_is_a_failure(subject: Subject) -> None:
     """A back end that cannot be reached, or breaks off, gives an exception.
 
     To a caller, an empty answer means that there is nothing about the matter. While the back end is down nobody knows
     that, and an agent that says it is wrong with confidence.
     """
-    async with cutting(subject, _words(subject)) as cut:
+    async with cutting(subject, words_of(subject)) as cut:
         recording = await cut.record()
         await _all_fail(subject, cut, recording, [*outages.connection(), outages.broken_off(recording)])
 
 
 # Clause 5.10
-@_cut_check("KP-520", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(2))
+@cut_check("KP-520", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(CONTROL_CALLS + _USUAL + 2))
 async def silence_is_a_failure(subject: Subject) -> None:
     """A back end that says nothing, or never comes to an end, gives an exception in time.
 
     A time-out between two bytes never fires while bytes come. Only a limit for the whole call ends it, and the
     host says in context.signal how much time there is.
     """
-    async with cutting(subject, _words(subject)) as cut:
+    async with cutting(subject, words_of(subject)) as cut:
         recording = await cut.record()
         (request,) = await subject.unasked(1)
         for outage in outages.silence(recording):
             if await cut.failed(await cut.trial(outage, request, seconds=_SILENCE_SECONDS)):
                 subject.observe()
-        _refuse_nothing_seen(subject)
+        refuse_nothing_seen(subject)
 
 
 # Clause 5.10
-@_cut_check("KP-521", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(8))
+@cut_check(
+    "KP-521", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(CONTROL_CALLS + _USUAL + _PAGES + 9)
+)
 async def a_refusal_is_a_failure(subject: Subject) -> None:
-    """A status of 401, 403, 404, 408, 429, 500 or 503 gives an exception.
+    """A status of 401, 403, 404, 408, 429, 500, 502 or 503 gives an exception.
 
     Many clients do not raise for a status, and the body of an error has no results in it: read as an answer, it says
     that nothing was found. Its text is no passage either.
     """
-    async with cutting(subject, _words(subject)) as cut:
+    async with cutting(subject, words_of(subject)) as cut:
         await _all_fail(subject, cut, await cut.record(), outages.statuses(cut.words))
 
 
 # Clause 5.10
-@_cut_check("KP-522", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(5))
+@cut_check(
+    "KP-522", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(CONTROL_CALLS + _USUAL + _PAGES + 5)
+)
 async def nonsense_is_a_failure(subject: Subject) -> None:
     """A reply that calls itself a success and is no answer gives an exception.
 
     A proxy's login page, an error in JSON, half a body: the status is 200, and there is no list of results. That there
     is none is not that it is empty.
     """
-    async with cutting(subject, _words(subject)) as cut:
+    async with cutting(subject, words_of(subject)) as cut:
         recording = await cut.record()
         await _all_fail(subject, cut, recording, outages.bodies(recording, cut.words))
 
 
 # Clause 5.10
-@_cut_check("KP-523", clause="5.10", level=Level.MUST, needs=("KP-522",), calls=_calls(8 + _SINGLE_DAMAGES))
+@cut_check(
+    "KP-523", clause="5.10", level=Level.MUST, needs=("KP-522",), calls=_calls(CONTROL_CALLS + 8 + _SINGLE_DAMAGES)
+)
 async def damage_is_noticed(subject: Subject) -> None:
     """A damaged copy of a sound reply gives an exception, or an answer that keeps the contract.
 
@@ -135,31 +145,31 @@ async def damage_is_noticed(subject: Subject) -> None:
     and where nothing can be read any more, that is no empty answer.
     """
     judges = await judges_that_hold(subject)
-    async with cutting(subject, _words(subject)) as cut:
+    async with cutting(subject, words_of(subject)) as cut:
         recording = await cut.record()
         copies = outages.damaged(recording, seed=subject.settings.seed, single=_SINGLE_DAMAGES)
         if not copies:
             raise Inapplicable("the back end does not answer in JSON, so no copy of it can be damaged with care")
         for copy, request in zip(copies, await subject.unasked(len(copies)), strict=True):
-            trial = await cut.trial(copy.outage, request, step=recording.last_step)
+            trial = await cut.trial(copy.outage, request, where=Where(recording.last_step))
             if trial.exchange.error is None and trial.asked:
                 if trial.exchange.count == 0 and copy.whole:
                     await cut.failed(trial)
                 with said_of(copy.outage):
                     judge_all(trial.exchange, judges)
             subject.observe(trial.asked)
-        _refuse_nothing_seen(subject)
+        refuse_nothing_seen(subject)
 
 
 # Clause 5.10
-@_cut_check("KP-524", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(10))
+@cut_check("KP-524", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(10))
 async def it_works_again(subject: Subject) -> None:
     """When the back end is there again, so is the provider.
 
     A client that was closed after an error, a token that was never fetched, a failure that is remembered: the back end
     was away for a second, and the provider until somebody restarts it.
     """
-    async with cutting(subject, _words(subject)) as cut:
+    async with cutting(subject, words_of(subject)) as cut:
         (request,) = await subject.unasked(1)
         # No control first: the very first call of a provider may be the one that fails.
         for outage in _passing(cut.words):
@@ -188,59 +198,15 @@ async def _answers_again(subject: Subject, cut: Cutting, trial: Trial, request: 
     subject.observe()
 
 
-# Clause 5.10, and 6.4: what a back end says is not the provider's own text.
-@_cut_check("KP-525", clause="5.10", level=Level.MUST, needs=("KP-502",), calls=_calls(4))
-async def a_failure_keeps_secrets(subject: Subject) -> None:
-    """A failure does not tell the credentials that the back end was given.
-
-    Services repeat the key that they refuse. An error with their words in it carries the key into logs, traces and the
-    reports of every host.
-    """
-    async with cutting(subject, _words(subject)) as cut:
-        secrets = {**_declared(subject.settings), **(await cut.record()).credentials}
-        if not secrets:
-            raise Inapplicable("no call has a credential in a header or parameter named so, and secrets names none")
-        (request,) = await subject.unasked(1)
-        search = Search(secrets)
-        with listening(search) as listener:
-            for outage in outages.planted(secrets):
-                search.call = f"{show_request(request)}, with {outage.said}"
-                trial = await cut.trial(outage, request)
-                search.look_at(_texts(trial))
-                listener.settle()
-                subject.observe(trial.asked)
-        _refuse_leaks(search.leaks)
-        _refuse_nothing_seen(subject)
-
-
-def _declared(settings: Settings) -> dict[str, str]:
-    return {name: value for name, value in declared(settings.secrets).items() if unsearchable(value) is None}
-
-
-def _texts(trial: Trial) -> Texts:
-    error = trial.exchange.error
-    return texts_of_answer(trial.exchange.response) if error is None else texts_of_error(error)
-
-
-def _refuse_leaks(leaks: list[Leak]) -> None:
-    if leaks:
-        raise Violation(
-            wanted="no credential in what comes out of a failure",
-            saw=f"{leaks[0].found}, in {leaks[0].channel}",
-            hint="say in words of your own what failed, and put what the back end said into no message, note or log",
-            where=leaks[0].call,
-        )
-
-
 # Clause 5.10
-@_cut_check("KP-526", clause="5.10", level=Level.SHOULD, needs=("KP-521",), calls=_calls(5))
+@cut_check("KP-526", clause="5.10", level=Level.SHOULD, needs=("KP-521",), calls=_calls(CONTROL_CALLS + 5))
 async def a_failure_says_what_it_is(subject: Subject) -> None:
     """An error with a code of the contract has the one that fits: unauthorized, rate limited, unavailable.
 
     Hosts decide by it whether to try again, after how long, and whom to tell. Errors without a code are none of this
     check's business: a provider may raise its own.
     """
-    async with cutting(subject, _words(subject)) as cut:
+    async with cutting(subject, words_of(subject)) as cut:
         await cut.record()
         (request,) = await subject.unasked(1)
         for outage in _with_codes(cut.words):
@@ -251,7 +217,7 @@ async def a_failure_says_what_it_is(subject: Subject) -> None:
 
 
 def _with_codes(words: str) -> list[Outage]:
-    unauthorized, *_, limited, limited_for, _, unavailable = outages.statuses(words)
+    unauthorized, *_, limited, limited_for, _, _, unavailable = outages.statuses(words)
     return [outages.connection()[0], unauthorized, limited, limited_for, unavailable]
 
 
@@ -271,14 +237,14 @@ def _has_its_code(trial: Trial) -> bool:
 
 
 # Clause 7.6
-@_cut_check("KP-707", clause="7.6", level=Level.SHOULD, needs=("KP-519",), calls=_calls(1))
+@cut_check("KP-707", clause="7.6", level=Level.SHOULD, needs=("KP-519",), calls=_calls(CONTROL_CALLS + 1))
 async def a_time_out_is_its_own(subject: Subject) -> None:
     """A time-out inside the provider is an ordinary failure, not the host's deadline and not a cancellation.
 
     A host that takes it for its own deadline gives up a turn that had seconds left; one that takes it for a
     cancellation drops the turn without a word.
     """
-    async with cutting(subject, _words(subject)) as cut:
+    async with cutting(subject, words_of(subject)) as cut:
         await cut.record()
         (request,) = await subject.unasked(1)
         trial = await cut.trial(Outage("connections not made in time", Break.LATE), request, seconds=None)
@@ -302,7 +268,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     nonsense_is_a_failure,
     damage_is_noticed,
     it_works_again,
-    a_failure_keeps_secrets,
     a_failure_says_what_it_is,
     a_time_out_is_its_own,
 )

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, ask
+from knowledge_fakes.over_http import URL
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
 from knowledge_provider.answers import read_json, results_in
 from knowledge_provider.services import refusal, time_limit
@@ -40,6 +41,27 @@ def reading(sound: Any, read: Callable[[Any, RetrievalRequest], Any]) -> Changed
             return read(await sound.ask(request), request)
 
     return Changed(sound, retrieve=retrieve)
+
+
+def probing(sound: Any, made_of: Callable[[int], Any], failed: Callable[[Exception], Any], **limit: Any) -> Changed:
+    """The provider whose health asks the service, too: ``made_of`` gets the status, ``failed`` what the client raised.
+
+    Both give the health, or an exception to raise. ``limit`` is ``timeout`` in seconds, where it is not short.
+    """
+
+    async def health() -> Any:
+        # Closed, it is the sound provider's.
+        if sound.client.is_closed:
+            return {"status": "unavailable"}
+        try:
+            given = made_of((await sound.client.get(URL, **{"timeout": 0.2, **limit})).status_code)
+        except Exception as error:
+            given = failed(error)
+        if isinstance(given, BaseException):
+            raise given
+        return given
+
+    return Changed(sound, health=health)
 
 
 def cause_of(error: BaseException) -> str:

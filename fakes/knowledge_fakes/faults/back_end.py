@@ -6,13 +6,16 @@ They stand over a provider that asks by HTTP, and are made out of its client's r
 import asyncio
 import json
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, ask
 from knowledge_fakes.faults._fault import fault
 from knowledge_fakes.faults._over_http import CUT, IMPATIENT, OVER_HTTP, cause_of, failing, reading, refuse, results_of
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
 from knowledge_provider.answers import read_json, results_in
+from knowledge_provider.services import time_limit
+
+_PAGE: Final = 3
 
 # Connections
 
@@ -93,6 +96,35 @@ def broken_is_empty(sound: Any) -> Any:
         return results_of(response, request)
 
     return reading(sound, read)
+
+
+@fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP)
+def bad_gateway_is_empty(sound: Any) -> Any:
+    """A status of 502, from a proxy that cannot reach the service, is none of the service's, and becomes nothing."""
+
+    def read(response: Any, request: RetrievalRequest) -> Any:
+        if response.status_code == 502:
+            return []
+        refuse(response)
+        return results_of(response, request)
+
+    return reading(sound, read)
+
+
+@fault("KP-521", fragment="from the second page on", settings=CUT, over=OVER_HTTP)
+def lost_page_is_the_end(sound: Any) -> Any:
+    """A second page that the service refuses is taken for the end, and half of the results for all."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        one = request if request.filters or request.top_k <= _PAGE else request.model_copy(update={"top_k": _PAGE})
+        first = await ask(sound, one, context)
+        if one is request or len(first["results"]) < _PAGE:
+            return first
+        async with time_limit(context.signal):
+            second = await sound.ask(request)
+        return results_of(second, request) if second.is_success else first
+
+    return Changed(sound, retrieve=retrieve)
 
 
 @fault("KP-521", fragment="HTTP status 404", settings=CUT, over=OVER_HTTP)

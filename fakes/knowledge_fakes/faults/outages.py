@@ -1,4 +1,4 @@
-"""Mistakes after a back end has failed, and with what is said of it; knows clauses 5.10 and 7.6, no way of catching.
+"""Mistakes after a back end has failed, and with what is said of it; knows 2.1, 5.10 and 7.6, no way of catching.
 
 They stand over a provider that asks by HTTP.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 from knowledge_fakes.faults._changing import Changed, ask
 from knowledge_fakes.faults._fault import fault
-from knowledge_fakes.faults._over_http import CUT, OVER_HTTP, cause_of, failing, reading, results_of
+from knowledge_fakes.faults._over_http import CUT, OVER_HTTP, cause_of, failing, probing, reading, results_of
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
 from knowledge_provider.services import refusal
 
@@ -95,6 +95,77 @@ def note_has_the_question(sound: Any) -> Any:
         return error
 
     return failing(sound, instead)
+
+
+@fault("KP-525", fragment="with connections refused", settings=CUT, over=OVER_HTTP)
+def refused_connection_has_the_question(sound: Any) -> Any:
+    """The error of a connection that was refused tells what was to be sent, with all headers."""
+
+    def instead(error: BaseException) -> Any:
+        refused = cause_of(error) == "ConnectError"
+        return type(error)(f"cannot send {dict(sound.client.headers)}") if refused else error
+
+    return failing(sound, instead)
+
+
+@fault("KP-525", fragment="in standard output", settings=CUT, over=OVER_HTTP)
+def rate_limit_prints_the_key(sound: Any) -> Any:
+    """A line that was to show whose key is asked to slow down was left in."""
+
+    def instead(error: BaseException) -> Any:
+        if errors.error_code(error) == errors.KnowledgeRateLimitedError.code:
+            print("slow down", sound.client.headers["authorization"])  # noqa: T201 - the mistake
+        return error
+
+    return failing(sound, instead)
+
+
+@fault("KP-525", fragment="in health['message']", settings=CUT, over=OVER_HTTP)
+def health_has_the_question(sound: Any) -> Any:
+    """The health of a service that cannot be reached has the headers of the question in its message."""
+
+    def failed(error: Exception) -> Any:
+        return {"status": "unavailable", "message": f"{type(error).__name__} {dict(sound.client.headers)}"}
+
+    return probing(sound, _of_status, failed)
+
+
+# What health says
+
+
+def _of_status(status: int) -> Any:
+    return {"status": "unavailable" if status >= 500 else "ready"}
+
+
+def _unavailable(_error: Exception) -> Any:
+    return {"status": "unavailable"}
+
+
+@fault("KP-212", fragment="raised httpx.ConnectError", settings=CUT, over=OVER_HTTP)
+def health_raises_in_an_outage(sound: Any) -> Any:
+    """health() asks the service, and lets out what its client raises just when somebody looks."""
+    return probing(sound, _of_status, lambda error: error)
+
+
+@fault("KP-212", fragment="with HTTP status 503", settings=CUT, over=OVER_HTTP)
+def health_does_not_look_at_the_status(sound: Any) -> Any:
+    """health() asks the service, and takes any answer for a good one: also that it cannot answer now."""
+    return probing(sound, lambda _: {"status": "ready"}, _unavailable)
+
+
+@fault("KP-212", fragment="ready, though retrieve fails", settings=CUT, over=OVER_HTTP)
+def health_passes_over_what_fails(sound: Any) -> Any:
+    """health() asks the service, writes down that it cannot be reached, and is ready."""
+    return probing(sound, _of_status, lambda _: {"status": "ready"})
+
+
+@fault("KP-212", fragment="no answer", settings=CUT, over=OVER_HTTP, waits=True)
+def health_waits_for_ever(sound: Any) -> Any:
+    """health() asks the service without a limit, so that a service which says nothing holds the status page."""
+    return probing(sound, _of_status, _unavailable, timeout=None)
+
+
+# With which code
 
 
 @fault("KP-526", fragment="knowledge_provider_failed", settings=CUT, over=OVER_HTTP)
