@@ -1,7 +1,7 @@
 """Mistakes that only a request with bases or filters meets; knows sections 3 and 4, no way of catching them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, answering, ask, put_rows, rows_of
@@ -23,11 +23,38 @@ _LISTED: Final = {
 }
 
 
+def _seen_alone(settings: Mapping[str, Any]) -> set[str]:
+    return {name for owner in settings["owners"].values() for name in owner["sees"]}
+
+
+def _no_base(settings: Mapping[str, Any]) -> str | None:
+    held = {name for names in settings["bases"].values() for name in names}
+    return None if held & _seen_alone(settings) else "no base of the settings holds what an owner sees"
+
+
+def _no_filter(settings: Mapping[str, Any]) -> str | None:
+    selected = {name for each in settings["filters"] for name in each["selects"]}
+    return None if selected & _seen_alone(settings) else "no filter of the settings selects what an owner sees"
+
+
+def _none_understood(settings: Mapping[str, Any]) -> str | None:
+    return None if settings["filters"] else "the settings name no filters"
+
+
+def _no_list(settings: Mapping[str, Any]) -> str | None:
+    values = (value for each in settings["filters"] for value in each["filter"].values())
+    return None if any(map(_is_listed, values)) else "no filter of the settings has a list of values"
+
+
+def _is_listed(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 1 and all(isinstance(each, str) for each in value)
+
+
 def _whole(request: RetrievalRequest, context: RetrievalContext) -> str:
     return f"{context.owner_id} {request.model_dump_json()}"
 
 
-@fault("KP-404", fragment="notes-", settings=_IN_A_BASE)
+@fault("KP-404", fragment="notes-", settings=_IN_A_BASE, lacks=_no_base)
 def base_cache_without_the_owner(sound: Any) -> Any:
     """Each knowledge base has a cache of its own, by the request alone, since bases were once for everybody."""
 
@@ -37,7 +64,7 @@ def base_cache_without_the_owner(sound: Any) -> Any:
     return keeping(sound, key)
 
 
-@fault("KP-404", fragment="notes-", settings=_FILTERED)
+@fault("KP-404", fragment="notes-", settings=_FILTERED, lacks=_no_filter)
 def filter_cache_without_the_owner(sound: Any) -> Any:
     """Filtered searches are slow, and cached by another layer, which never hears of the owner."""
 
@@ -47,13 +74,13 @@ def filter_cache_without_the_owner(sound: Any) -> Any:
     return keeping(sound, key)
 
 
-@fault("KP-405", fragment="notes-", settings=_IN_A_BASE)
+@fault("KP-405", fragment="notes-", settings=_IN_A_BASE, lacks=_no_base)
 def one_flight_into_a_base(sound: Any) -> Any:
     """Equal requests into a knowledge base share one call while it runs, whoever makes them."""
     return _one_flight(sound, lambda request: bool(request.knowledge_base_ids))
 
 
-@fault("KP-405", fragment="notes-", settings=_FILTERED)
+@fault("KP-405", fragment="notes-", settings=_FILTERED, lacks=_no_filter)
 def one_flight_through_a_filter(sound: Any) -> Any:
     """Equal requests with filters share one call while it runs, whoever makes them."""
     return _one_flight(sound, lambda request: bool(request.filters))
@@ -76,7 +103,7 @@ def _one_flight(sound: Any, shares: Callable[[RetrievalRequest], bool]) -> Chang
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-308", fragment="another request", settings=FILTERS)
+@fault("KP-308", fragment="another request", settings=FILTERS, lacks=_none_understood)
 def language_put_into_the_filters(sound: Any) -> Any:
     """Filters that were understood get the language that was searched in, for the next search; others are refused."""
 
@@ -88,15 +115,18 @@ def language_put_into_the_filters(sound: Any) -> Any:
     return answering(sound, change)
 
 
-@fault("KP-308", fragment="another request", settings=_LISTED)
+@fault("KP-308", fragment="another request", settings=_LISTED, lacks=_no_list)
 def listed_values_sorted_in_place(sound: Any) -> Any:
     """A field may be one of a list of values, which is sorted where it stands, to make one key of it."""
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        for value in request.filters.values():
+            if isinstance(value, list) and _is_listed(value):
+                value.sort(key=str)
         listed = request.filters.get("department")
-        if not isinstance(listed, list) or not all(isinstance(value, str) for value in listed):
+        if not isinstance(listed, list):
             return await ask(sound, request, context)
-        listed.sort()
+        # The embedded provider takes one value alone.
         each = [request.model_copy(update={"filters": {**request.filters, "department": value}}) for value in listed]
         answers = [await ask(sound, one, context) for one in each]
         rows = sorted((row for answer in answers for row in rows_of(answer)), key=lambda row: -row["score"])
