@@ -27,7 +27,7 @@ from knowledge_conformance.ranking import Ranked, ranked
 from knowledge_conformance.render import never_show, show_error
 from knowledge_conformance.tape_file import TapeError
 from knowledge_conformance.taping import Taping, taped
-from knowledge_conformance.target import TargetError, load, open_provider
+from knowledge_conformance.target import Target, TargetError, load, open_provider
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 
 LOAD_SECONDS: Final = 20.0
@@ -46,7 +46,8 @@ class Question(NamedTuple):
     """What is asked there: a target by its name, as an owner, within ``seconds`` for each of the requests.
 
     ``taping`` has the network of that process, and the names of the environment variables whose values no message may
-    hold (clause 6.4).
+    hold (clause 6.4). From the request at the place ``afresh`` on another provider of the target is asked, where that
+    makes one each time.
     """
 
     target: str
@@ -54,6 +55,7 @@ class Question(NamedTuple):
     requests: Sequence[RetrievalRequest]
     seconds: float
     taping: Taping = Taping()
+    afresh: int = 0
 
     @property
     def most(self) -> float:
@@ -73,6 +75,7 @@ def ask_elsewhere(question: Question) -> list[Ranked]:
         "seconds": question.seconds,
         "taping": question.taping._asdict(),
         "requests": [request.model_dump(mode="json") for request in question.requests],
+        "afresh": question.afresh,
     }
     answer = _answer_of(dumps(asked).encode() + b"\n", question.most)
     try:
@@ -186,10 +189,17 @@ def _work(asked: dict[str, Any], answers_to: int) -> None:
 
 
 async def _answers(asked: dict[str, Any]) -> list[Ranked]:
+    target = load(asked["target"])
+    requests = [RetrievalRequest.model_validate(each) for each in asked["requests"]]
+    afresh = 0 if target.instance else asked["afresh"]
+    parts = [part for part in (requests[:afresh], requests[afresh:]) if part]
+    return [answer for part in parts for answer in await _answers_of_one(target, part, asked)]
+
+
+async def _answers_of_one(target: Target, requests: list[RetrievalRequest], asked: dict[str, Any]) -> list[Ranked]:
     async with AsyncExitStack() as stack:
-        opening = await open_provider(load(asked["target"]), stack)
+        opening = await open_provider(target, stack)
         provider = opening.provider
-        requests = [RetrievalRequest.model_validate(each) for each in asked["requests"]]
         answers = [await _answer(provider, each, asked["owner"], asked["seconds"]) for each in requests]
         if not opening.entered and callable(getattr(provider, "close", None)):
             await calls.call(provider.close, seconds=_CLOSE_SECONDS)

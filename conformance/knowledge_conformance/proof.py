@@ -92,22 +92,33 @@ def untried(fault: "Fault", sound: CheckOutcome) -> Trial | None:
     return Trial(fault=fault.name, check=check, ending=Ending.HIDDEN, reason=f"{check} does not hold without it")
 
 
-def trial_of(fault: "Fault", result: CheckResult, sound: CheckOutcome, settings: Settings) -> Trial:
+def trial_of(fault: "Fault", result: CheckResult, sound: CheckOutcome, settings: Settings, target: str) -> Trial:
     """What the result of the check that is to catch it says of a fault; ``sound`` is how it ended without the fault.
 
     Only where that check could not look without the fault either does it excuse itself, and where the settings name
-    nothing that the fault could be about.
+    nothing that the fault could be about. A fault of a client of its own, as those of the network are, does in another
+    ``target`` what it is to do, or nothing: where the check does not see what the fault is about, it proves nothing.
     """
-    if result.outcome in _CAUGHT:
+    at_home = fault.at_home(target.partition("+")[0])
+    if result.outcome in _CAUGHT and (at_home or _shows(fault, result)):
         return Trial(fault=fault.name, check=result.id, ending=Ending.CAUGHT)
     said = "; ".join(filter(None, (result.saw, result.hint)))
     if result.outcome in _EXPLAINED and sound in _EXPLAINED:
         return Trial(fault=fault.name, check=result.id, ending=Ending.HIDDEN, reason=said)
+    if not at_home:
+        return Trial(fault=fault.name, check=result.id, ending=Ending.HIDDEN, reason=f"{_AWAY} {fault.over}")
     lacking = fault.lacks(settings.model_dump())
     if result.outcome is CheckOutcome.PASSED and lacking is not None:
         return Trial(fault=fault.name, check=result.id, ending=Ending.HIDDEN, reason=lacking)
     how = f"{result.id} {result.outcome} with it" if not said else f"{result.id} {result.outcome} with it: {said}"
     return Trial(fault=fault.name, check=result.id, ending=Ending.MISSED, reason=how)
+
+
+_AWAY: Final = "the client of this provider does not fail in the way that they change; they are proved with"
+
+
+def _shows(fault: "Fault", result: CheckResult) -> bool:
+    return any(fault.fragment in text for text in (result.wanted, result.saw, result.where) if text is not None)
 
 
 def grouped(trials: Iterable[Trial]) -> Iterator[tuple[str, list[str]]]:

@@ -140,7 +140,7 @@ class _Trying:
         check, given = BY_ID[fault.trips[0]], settings_for(fault, self.settings)
         try:
             supervisor.turn_to(f"{target}+{fault.name}", given)
-            return trial_of(fault, supervisor.run(check, given.max_calls), self.sound[check.id], given)
+            return trial_of(fault, supervisor.run(check, given.max_calls), self.sound[check.id], given, target)
         finally:
             if fault.lethal:
                 supervisor.kill()
@@ -161,7 +161,7 @@ class _Trying:
         finally:
             runner.close(given.max_calls)
             runner.kill()
-        return trial_of(fault, result, self.sound[check.id], given)
+        return trial_of(fault, result, self.sound[check.id], given, target.name)
 
 
 def _empty(queue: _Queue) -> None:

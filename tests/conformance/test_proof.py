@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from doors import SOUND
 
 from knowledge_conformance.proof import Ending, Proof, Trial, grouped, settings_for, trial_of, untried
 from knowledge_conformance.results import CheckOutcome, CheckResult
@@ -19,7 +20,7 @@ def result(outcome: CheckOutcome, **texts: str) -> CheckResult:
 @pytest.mark.parametrize("outcome", ["failed", "errored", "advisory"])
 def test_a_check_that_does_not_hold_has_caught_it(outcome: str) -> None:
     """A piece of advice, too: a SHOULD has faults of its own."""
-    trial = trial_of(RISING, result(CheckOutcome(outcome)), CheckOutcome.PASSED, Settings())
+    trial = trial_of(RISING, result(CheckOutcome(outcome)), CheckOutcome.PASSED, Settings(), SOUND)
     assert trial == Trial(fault="key_is_a_title", check="KP-104", ending=Ending.CAUGHT)
 
 
@@ -27,19 +28,19 @@ def test_a_check_that_does_not_hold_has_caught_it(outcome: str) -> None:
 def test_a_check_that_could_not_look_says_what_it_needs(outcome: str) -> None:
     """Its own words, and what to do about it."""
     found = result(CheckOutcome(outcome), saw="no owners are named", hint="name two")
-    trial = trial_of(RISING, found, CheckOutcome.INAPPLICABLE, Settings())
+    trial = trial_of(RISING, found, CheckOutcome.INAPPLICABLE, Settings(), SOUND)
     assert (trial.ending, trial.reason) == (Ending.HIDDEN, "no owners are named; name two")
 
 
 def test_a_check_that_passes_has_missed_it() -> None:
     """Which is what a proof is for."""
-    assert trial_of(RISING, result(CheckOutcome.PASSED), CheckOutcome.PASSED, Settings()).ending is Ending.MISSED
+    assert trial_of(RISING, result(CheckOutcome.PASSED), CheckOutcome.PASSED, Settings(), SOUND).ending is Ending.MISSED
 
 
 @pytest.mark.parametrize("outcome", ["inapplicable", "inconclusive", "blocked", "kit-error"])
 def test_a_check_that_could_look_without_the_fault_has_no_excuse(outcome: str) -> None:
     """A fault that hides itself, a budget that ran out and a fault of the kit's are no catch."""
-    trial = trial_of(RISING, result(CheckOutcome(outcome), saw="no results"), CheckOutcome.PASSED, Settings())
+    trial = trial_of(RISING, result(CheckOutcome(outcome), saw="no results"), CheckOutcome.PASSED, Settings(), SOUND)
     assert (trial.ending, trial.reason) == (Ending.MISSED, f"KP-104 {outcome} with it: no results")
 
 
@@ -73,11 +74,30 @@ def test_settings_that_name_nothing_for_a_fault_hide_it(
     """What it does there no check could see; what to name is said. Else a check that passes has missed it."""
     fault = FAULTS[name]
     passed = CheckResult(id=fault.trips[0], outcome=CheckOutcome.PASSED)
-    trial = trial_of(fault, passed, CheckOutcome.PASSED, Settings(**settings))
+    trial = trial_of(fault, passed, CheckOutcome.PASSED, Settings(**settings), SOUND)
     assert trial.ending is (Ending.MISSED if reason is None else Ending.HIDDEN)
     assert reason is None or reason in str(trial.reason)
     failed = CheckResult(id=fault.trips[0], outcome=CheckOutcome.FAILED)
-    assert trial_of(fault, failed, CheckOutcome.PASSED, Settings(**settings)).ending is Ending.CAUGHT
+    assert trial_of(fault, failed, CheckOutcome.PASSED, Settings(**settings), SOUND).ending is Ending.CAUGHT
+
+
+@pytest.mark.parametrize(
+    ("target", "saw", "ending"),
+    [
+        ("acme:search", "{'results': []}, as if nothing was found", Ending.CAUGHT),
+        ("acme:search", "AttributeError: no client", Ending.HIDDEN),
+        ("knowledge_fakes.over_http:provider", "AttributeError: no client", Ending.CAUGHT),
+    ],
+)
+def test_a_fault_of_another_client_is_caught_by_what_it_does(target: str, saw: str, ending: Ending) -> None:
+    """It may find nothing to change in a user's own provider, and what it breaks there instead proves nothing."""
+    fault = FAULTS["unreachable_is_empty"]
+    failed = CheckResult(id="KP-519", outcome=CheckOutcome.FAILED, saw=saw)
+    assert trial_of(fault, failed, CheckOutcome.PASSED, Settings(), target).ending is ending
+    passed = trial_of(
+        fault, CheckResult(id="KP-519", outcome=CheckOutcome.PASSED), CheckOutcome.PASSED, Settings(), target
+    )
+    assert passed.ending is (Ending.MISSED if fault.at_home(target) else Ending.HIDDEN)
 
 
 def test_a_check_that_does_not_hold_without_the_fault_proves_nothing() -> None:

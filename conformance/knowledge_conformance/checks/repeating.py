@@ -77,7 +77,7 @@ async def _confused(subject: Subject, asked: Sequence[Exchange]) -> list[tuple[C
     clause="3.6",
     level=Level.SHOULD,
     needs=("KP-503",),
-    calls=2 * _REQUESTS + 1 + 4 * PAIRS_MAX,
+    calls=2 * _REQUESTS + 2 + 4 * PAIRS_MAX,
     surveyed=True,
 )
 async def the_same_in_another_process(subject: Subject) -> None:
@@ -99,8 +99,8 @@ async def the_same_in_another_process(subject: Subject) -> None:
     confused = await _confused(subject, asked)
     queries = [*dict.fromkeys(before.request.query for before in asked)]
     last_first = sorted(asked, key=lambda before: -queries.index(before.request.query))
-    # Those first that have to be alone.
-    there = await _there(subject, subject.target, [*(second for _, second in confused), *last_first])
+    # Those first that have to be alone, and the plain ones of a provider that was asked nothing else.
+    there = await _there(subject, subject.target, [*(second for _, second in confused), *last_first], len(confused))
     alone, plain = there[: len(confused)], there[len(confused) :]
     changed = [
         (ranked(before), after) for before, after in zip(last_first, plain, strict=True) if _differs(before, after)
@@ -131,12 +131,13 @@ def _refuse_confused(confused: Sequence[tuple[Confusable, Exchange]], alone: Seq
             )
 
 
-async def _there(subject: Subject, target: str, asked: list[Exchange]) -> list[Ranked]:
+async def _there(subject: Subject, target: str, asked: list[Exchange], afresh: int) -> list[Ranked]:
     requests = [before.request.model_copy(deep=True) for before in asked]
     settings = subject.settings
-    question = Question(target, subject.owner, requests, settings.timeout, Taping.of(settings))
-    # The provider that is made there is closed there, too.
-    subject.count("close() in another process", question.most)
+    question = Question(target, subject.owner, requests, settings.timeout, Taping.of(settings), afresh)
+    # The providers that are made there are closed there, too.
+    for _ in range(2):
+        subject.count("close() in another process", question.most)
     for request in requests:
         subject.count(f"{show_request(request)} in another process", question.most)
     answers = await in_thread(lambda: ask_elsewhere(question))

@@ -45,6 +45,10 @@ class Fault:
     waits: bool = False
     lacks: Lacks = _nothing
 
+    def at_home(self, target: str) -> bool:
+        """Whether it does over ``target``, as ``module:obj``, what it does over its own provider; most do over any."""
+        return self.over in (EMBEDDED, target)
+
 
 def fault(
     *trips: str,
