@@ -5,9 +5,15 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, ask
-from knowledge_fakes.over_http import URL
-from knowledge_provider import RetrievalContext, RetrievalRequest, errors
+from knowledge_fakes.over_http import URL, HTTPHandbookProvider
+from knowledge_provider import RetrievalContext, RetrievalRequest
 from knowledge_provider.answers import read_json, results_in
+from knowledge_provider.errors import (
+    KnowledgeFailedError,
+    KnowledgeTimeoutError,
+    KnowledgeUnavailableError,
+    error_code,
+)
 from knowledge_provider.services import refusal, time_limit
 
 OVER_HTTP: Final = "knowledge_fakes.over_http:provider"
@@ -21,7 +27,7 @@ def failing(sound: Any, instead: Callable[[BaseException], Any]) -> Changed:
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
         try:
             return await ask(sound, request, context)
-        except errors.KnowledgeFailedError as error:
+        except Exception as error:
             given = instead(error)
         if isinstance(given, BaseException):
             raise given
@@ -64,9 +70,48 @@ def probing(sound: Any, made_of: Callable[[int], Any], failed: Callable[[Excepti
     return Changed(sound, health=health)
 
 
-def cause_of(error: BaseException) -> str:
-    """The name of the client's exception behind an error."""
-    return type(error.__cause__).__name__
+REFUSED: Final = "refused"
+RESET: Final = "reset"
+LATE: Final = "late to connect"
+SILENT: Final = "silent"
+KINDS: Final = (REFUSED, RESET, LATE, SILENT)
+
+# By name, as httpx, aiohttp, urllib3 and requests call them: none is imported here, and a user's provider has one.
+_KINDS: Final = {
+    **dict.fromkeys(("ConnectError", "ClientConnectorError", "NewConnectionError", "NameResolutionError"), REFUSED),
+    **dict.fromkeys(("ReadError", "ClientOSError", "ConnectionResetError"), RESET),
+    **dict.fromkeys(("ConnectTimeout", "ConnectionTimeoutError", "ConnectTimeoutError"), LATE),
+    **dict.fromkeys(("ReadTimeout", "SocketTimeoutError", "ReadTimeoutError"), SILENT),
+}
+_CHAIN_MAX: Final = 20
+
+
+_OUTAGES: Final = (None, KnowledgeFailedError.code, KnowledgeUnavailableError.code, KnowledgeTimeoutError.code)
+
+
+def failed_by(sound: Any, error: BaseException, *kinds: str) -> bool:
+    """Whether the client of ``sound`` failed in one of these ways.
+
+    Of a user's own provider, which may keep to itself what its client raised, an outage whose kind it does not show is
+    each of them.
+    """
+    kind = _kind_of(error)
+    if kind is not None or isinstance(sound, HTTPHandbookProvider):
+        return kind in kinds
+    return isinstance(error, Exception) and error_code(error) in _OUTAGES
+
+
+def _kind_of(error: BaseException) -> str | None:
+    """By the first of a client's exceptions behind an error, or the error itself; None where none is known."""
+    behind: BaseException | None = error
+    for _ in range(_CHAIN_MAX):
+        if behind is None:
+            break
+        kind = _KINDS.get(type(behind).__name__)
+        if kind is not None:
+            return kind
+        behind = behind.__cause__ or behind.__context__
+    return None
 
 
 def results_of(response: Any, request: RetrievalRequest) -> Any:

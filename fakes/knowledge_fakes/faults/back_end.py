@@ -10,7 +10,20 @@ from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, ask
 from knowledge_fakes.faults._fault import fault
-from knowledge_fakes.faults._over_http import CUT, IMPATIENT, OVER_HTTP, cause_of, failing, reading, refuse, results_of
+from knowledge_fakes.faults._over_http import (
+    CUT,
+    IMPATIENT,
+    LATE,
+    OVER_HTTP,
+    REFUSED,
+    RESET,
+    SILENT,
+    failed_by,
+    failing,
+    reading,
+    refuse,
+    results_of,
+)
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
 from knowledge_provider.answers import read_json, results_in
 from knowledge_provider.services import time_limit
@@ -23,13 +36,13 @@ _PAGE: Final = 3
 @fault("KP-519", fragment="as if nothing was found", settings=CUT, over=OVER_HTTP)
 def unreachable_is_empty(sound: Any) -> Any:
     """A connection that cannot be made becomes an empty answer, so that the agent says there is nothing about it."""
-    return failing(sound, lambda error: [] if cause_of(error) == "ConnectError" else error)
+    return failing(sound, lambda error: [] if failed_by(sound, error, REFUSED) else error)
 
 
 @fault("KP-519", fragment="with connections reset", settings=CUT, over=OVER_HTTP)
 def reset_is_the_end(sound: Any) -> Any:
     """A connection that is reset is taken for the end of an answer, in which there was nothing."""
-    return failing(sound, lambda error: [] if cause_of(error) == "ReadError" else error)
+    return failing(sound, lambda error: [] if failed_by(sound, error, RESET) else error)
 
 
 @fault("KP-519", fragment="Search failed", settings=CUT, over=OVER_HTTP)
@@ -38,7 +51,7 @@ def unreachable_is_a_passage(sound: Any) -> Any:
 
     def instead(error: BaseException) -> Any:
         said = [{"id": "error", "content": f"Search failed: {error.__cause__}"}]
-        return said if cause_of(error) in ("ConnectError", "ConnectTimeout", "ReadError") else error
+        return said if failed_by(sound, error, REFUSED, LATE, RESET) else error
 
     return failing(sound, instead)
 
@@ -49,7 +62,7 @@ def unreachable_is_a_passage(sound: Any) -> Any:
 @fault("KP-520", fragment="as if nothing was found", settings=CUT, over=OVER_HTTP)
 def silence_is_empty(sound: Any) -> Any:
     """A search that takes too long is given up, and what was found by then is the answer: nothing."""
-    return failing(sound, lambda error: [] if cause_of(error) == "ReadTimeout" else error)
+    return failing(sound, lambda error: [] if failed_by(sound, error, SILENT) else error)
 
 
 @fault("KP-520", fragment="no answer", settings=IMPATIENT, over=OVER_HTTP, waits=True)

@@ -8,7 +8,19 @@ from typing import Any
 
 from knowledge_fakes.faults._changing import Changed, ask
 from knowledge_fakes.faults._fault import fault
-from knowledge_fakes.faults._over_http import CUT, OVER_HTTP, cause_of, failing, probing, reading, results_of
+from knowledge_fakes.faults._over_http import (
+    CUT,
+    KINDS,
+    LATE,
+    OVER_HTTP,
+    REFUSED,
+    RESET,
+    failed_by,
+    failing,
+    probing,
+    reading,
+    results_of,
+)
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
 from knowledge_provider.services import refusal
 
@@ -27,8 +39,8 @@ def remembers_that_it_was_down(sound: Any) -> Any:
         calls.append(request)
         try:
             return await ask(sound, request, context)
-        except errors.KnowledgeUnavailableError as error:
-            if len(calls) == 1:
+        except Exception as error:
+            if len(calls) == 1 and failed_by(sound, error, *KINDS):
                 state["down"] = error
             raise
 
@@ -43,7 +55,7 @@ def keeps_a_broken_client(sound: Any) -> Any:
         try:
             return await ask(sound, request, context)
         except errors.KnowledgeFailedError as error:
-            if cause_of(error) == "ReadError":
+            if failed_by(sound, error, RESET):
                 await sound.client.aclose()
             raise
 
@@ -61,8 +73,8 @@ def a_dead_client_finds_nothing(sound: Any) -> Any:
             return {"results": []}
         try:
             return await ask(sound, request, context)
-        except errors.KnowledgeUnavailableError as error:
-            state["there"] = cause_of(error) != "ConnectError"
+        except Exception as error:
+            state["there"] = not failed_by(sound, error, REFUSED)
             raise
 
     return Changed(sound, retrieve=retrieve)
@@ -102,7 +114,7 @@ def refused_connection_has_the_question(sound: Any) -> Any:
     """The error of a connection that was refused tells what was to be sent, with all headers."""
 
     def instead(error: BaseException) -> Any:
-        refused = cause_of(error) == "ConnectError"
+        refused = failed_by(sound, error, REFUSED)
         return type(error)(f"cannot send {dict(sound.client.headers)}") if refused else error
 
     return failing(sound, instead)
@@ -209,7 +221,7 @@ def own_time_out_is_the_hosts(sound: Any) -> Any:
     """A time-out of the client's is called the host's deadline, which has seconds left."""
 
     def instead(error: BaseException) -> Any:
-        return errors.KnowledgeTimeoutError("out of time") if cause_of(error) == "ConnectTimeout" else error
+        return errors.KnowledgeTimeoutError("out of time") if failed_by(sound, error, LATE) else error
 
     return failing(sound, instead)
 
@@ -217,7 +229,7 @@ def own_time_out_is_the_hosts(sound: Any) -> Any:
 @fault("KP-707", fragment="raised TimeoutError", settings=CUT, over=OVER_HTTP)
 def own_time_out_has_no_name(sound: Any) -> Any:
     """A time-out of the client's comes out as Python's own, which is what a host's deadline raises."""
-    return failing(sound, lambda error: TimeoutError() if cause_of(error) == "ConnectTimeout" else error)
+    return failing(sound, lambda error: TimeoutError() if failed_by(sound, error, LATE) else error)
 
 
 @fault("KP-707", fragment="raised asyncio.exceptions.CancelledError", settings=CUT, over=OVER_HTTP)
@@ -225,6 +237,6 @@ def own_time_out_cancels(sound: Any) -> Any:
     """A time-out of the client's cancels the call from within, and looks like a host that gave up."""
 
     def instead(error: BaseException) -> Any:
-        return asyncio.CancelledError("timed out") if cause_of(error) == "ConnectTimeout" else error
+        return asyncio.CancelledError("timed out") if failed_by(sound, error, LATE) else error
 
     return failing(sound, instead)
