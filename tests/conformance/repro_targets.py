@@ -18,6 +18,18 @@ class Sound(HandbookProvider):
     """As it should be."""
 
 
+class Untold(HandbookProvider):
+    """Whoever asks gets what either of two owners sees."""
+
+    async def retrieve(self, request: Any, context: Any) -> dict[str, Any]:
+        contexts = [context.model_copy(update={"owner_id": name}) for name in ("mara", "tomas")]
+        found = [
+            result for each in contexts for result in (await super(Untold, self).retrieve(request, each))["results"]
+        ]
+        results = sorted({result["id"]: result for result in found}.values(), key=lambda result: -result["score"])
+        return {"results": results[: request.top_k]}
+
+
 class Broken(HandbookProvider):
     """Its key is a title, its ids are all the same, its health is a word of its own, and it is closed once."""
 

@@ -20,7 +20,13 @@ _NO_CALL: Final = "health() makes no call through httpx, httpx2, aiohttp, urllib
 
 
 # Clause 2.1
-@cut_check("KP-212", clause="2.1", level=Level.MUST, needs=("KP-201",), calls=calls_where("inject_network_faults", 6))
+@cut_check(
+    "KP-212",
+    clause="2.1",
+    level=Level.MUST,
+    needs=("KP-201", "KP-502"),
+    calls=calls_where("inject_network_faults", 6),
+)
 async def health_tells_an_outage(subject: Subject) -> None:
     """health() of a provider whose back end is down ends within 5 s, does not raise, and is not ready.
 
