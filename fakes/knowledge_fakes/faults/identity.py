@@ -13,9 +13,6 @@ from knowledge_fakes.faults._changing import Changed, described, describing
 from knowledge_fakes.faults._fault import fault
 from knowledge_provider import ProviderDescription, RetrievalContext, RetrievalRequest
 
-# A plain dictionary, which anybody can change: it is the mistake of capabilities_of_the_module.
-_CAPABILITIES = {"filters": True, "scores": True, "citations": True}
-
 
 @fault("KP-101", fragment="a callable retrieve")
 def misnamed_retrieve(sound: Any) -> Any:
@@ -162,12 +159,6 @@ def shared_capabilities(sound: Any) -> Any:
     """describe() copies its dictionary, but not the one inside it."""
     kept = described(sound)
     return Changed(sound, describe=lambda: dict(kept))
-
-
-@fault("KP-111", fragment="the same description again")
-def capabilities_of_the_module(sound: Any) -> Any:
-    """The capabilities are a constant of the module, so a caller's change is what every provider says from then on."""
-    return describing(sound, lambda said: {**said, "capabilities": _CAPABILITIES})
 
 
 @fault("KP-111", fragment="the same description again")
