@@ -1,6 +1,7 @@
 """Mistakes with answers that do not hold still; knows clause 3.6 of the contract, no way of catching them."""
 
 import os
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
@@ -63,13 +64,21 @@ def rewritten_queries_are_kept_in_two_places(sound: Any) -> Any:
     return asking(sound, change)
 
 
-@fault("KP-315", fragment="where nothing like it was asked before")
+def _few(_settings: Mapping[str, Any]) -> str | None:
+    return "where no query finds more than two, an answer to fewer is the same: queries with one that finds many"
+
+
+def _alike(_settings: Mapping[str, Any]) -> str | None:
+    return "where two queries that begin alike find the same, either answer is right: queries that find other things"
+
+
+@fault("KP-315", fragment="where nothing like it was asked before", lacks=_few)
 def cache_without_top_k(sound: Any) -> Any:
     """Answers are kept without how many were asked for, and who asks for more gets the few of before."""
     return keeping(sound, lambda request, context: _key(request, context, top_k=0))
 
 
-@fault("KP-315", fragment="where nothing like it was asked before")
+@fault("KP-315", fragment="where nothing like it was asked before", lacks=_alike)
 def cache_by_the_beginning_of_the_query(sound: Any) -> Any:
     """The key of the cache holds a hundred characters, and a longer query is cut to them."""
     return keeping(sound, lambda request, context: _key(request, context, query=request.query[:100]))

@@ -56,9 +56,10 @@ def test_it_asks_what_was_asked_here(asked: list[Question]) -> None:
     (question,) = asked
     assert (question.target, question.owner, question.taping.secrets) == (TARGET, "conformance-owner", ("ACME_KEY",))
     assert len(question.requests) == found.observations == 5
-    # Those of the other process count, too, with its close().
-    assert found.calls <= SURVEY_CALLS + 3 + 3 + 1 + 2 * (3 + 1)
-    assert BY_ID["KP-315"].calls == 3 + 3 + 1 + 2 * (3 + 1)
+    # Those of the other process count, too, with the close() of its two providers.
+    assert found.calls <= SURVEY_CALLS + 3 + 3 + 2 + 2 * (3 + 1)
+    assert BY_ID["KP-315"].calls == 3 + 3 + 2 + 2 * (3 + 1)
+    assert question.afresh == 2
 
 
 class OneForMany(HandbookProvider):
