@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from knowledge_conformance.taint import unsearchable
+
 _values: Final[dict[str, str]] = {}
 
 
@@ -22,3 +24,8 @@ def read_declared(names: Iterable[str], invented: Mapping[str, str] = MappingPro
 def declared(names: Iterable[str]) -> Mapping[str, str]:
     """The values that ``read_declared`` saw, as they are now where it was not called; "" for one that is not set."""
     return {name: _values.get(name) or os.environ.get(name, "") for name in names}
+
+
+def searchable(names: Iterable[str]) -> Mapping[str, str]:
+    """Those of ``declared`` that can be searched for, and are not in any text by chance (``taint.unsearchable``)."""
+    return {name: value for name, value in declared(names).items() if unsearchable(value) is None}

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from knowledge_conformance.channels import Leak, Search
-from knowledge_conformance.declared import declared
+from knowledge_conformance.declared import searchable
 from knowledge_conformance.listening import listening
-from knowledge_conformance.taint import unsearchable
 
 
 @contextmanager
 def overheard(secrets: Sequence[str], call: str, leaks: list[Leak]) -> Iterator[None]:
     """Add to ``leaks`` what the process writes of the values of these variables; ``call`` says what goes on."""
-    values = {name: value for name, value in declared(secrets).items() if unsearchable(value) is None}
+    values = searchable(secrets)
     if not values:
         yield
         return

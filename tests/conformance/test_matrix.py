@@ -17,7 +17,19 @@ from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target, load
 from knowledge_conformance.verdict import Verdict
 from knowledge_fakes.conformant import CONFORMANT, Conformant
-from knowledge_fakes.faults import EMBEDDED, FAULTS, Fault, naming, narrowed, owners, repeating, restricting, secrets
+from knowledge_fakes.faults import (
+    EMBEDDED,
+    FAULTS,
+    Fault,
+    echoing,
+    lookalikes,
+    naming,
+    narrowed,
+    owners,
+    repeating,
+    restricting,
+    secrets,
+)
 from knowledge_provider import limits
 
 HOLDS = {CheckOutcome.PASSED, CheckOutcome.INAPPLICABLE}
@@ -26,9 +38,8 @@ LETHAL = {name: fault for name, fault in FAULTS.items() if fault.lethal}
 HARMLESS = {name: fault for name, fault in FAULTS.items() if not fault.lethal}
 ANYWHERE = [fault for fault in HARMLESS.values() if fault.over == EMBEDDED]
 # Owners, filters and metadata are not in each provider that something can be wrong with.
-DEMANDING = {
-    name for module in (owners, naming, narrowed, restricting, repeating) for name in vars(module) if name in FAULTS
-}
+_THEIRS = (owners, lookalikes, echoing, naming, narrowed, restricting, repeating)
+DEMANDING = {name for module in _THEIRS for name in vars(module) if name in FAULTS}
 
 # One of the faults warns, in this process, where warnings are errors.
 pytestmark = pytest.mark.filterwarnings("ignore:Tarnbrook keys:DeprecationWarning")

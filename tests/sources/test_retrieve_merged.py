@@ -570,7 +570,9 @@ def test_a_uri_of_another_scheme_is_no_others(said: str) -> None:
     assert own.source_uri == "Wiki:7"
 
 
-@pytest.mark.parametrize(("name", "scheme"), [("s3", "s3-place"), ("team-data", "team-data-place"), ("wiki", "wiki")])
+@pytest.mark.parametrize(
+    ("name", "scheme"), [("s3", "s3-place"), ("team-data", "team-data-place"), ("4", "place-4-place"), ("wiki", "wiki")]
+)
 def test_a_source_that_is_called_as_what_browsers_open_has_another_scheme(name: str, scheme: str) -> None:
     """``s3:kb-1`` is a raw URL to whoever reads it, and clause 10.6 has none in a record."""
     (record,) = merge(ScriptedSource(name, [[{"id": "1", "content": "c"}]])).records

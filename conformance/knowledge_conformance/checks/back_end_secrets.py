@@ -8,13 +8,11 @@ from knowledge_conformance.channels import Leak, Search, Texts, texts_of_answer,
 from knowledge_conformance.check import Check, Hang, Inapplicable, Level, Violation, calls_where
 from knowledge_conformance.checks.back_end import CONTROL_CALLS, cut_check, refuse_nothing_seen, words_of
 from knowledge_conformance.cutting import DEADLINE_SECONDS, Cutting, cutting
-from knowledge_conformance.declared import declared
+from knowledge_conformance.declared import searchable
 from knowledge_conformance.exchange import show_request
 from knowledge_conformance.listening import Listener, listening
 from knowledge_conformance.outages import Outage
-from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
-from knowledge_conformance.taint import unsearchable
 from knowledge_provider import RetrievalRequest
 
 _KINDS: Final = 14
@@ -46,7 +44,7 @@ async def a_failure_keeps_secrets(subject: Subject) -> None:
     """
     async with cutting(subject, words_of(subject)) as cut:
         recording = await cut.record()
-        secrets = {**_declared(subject.settings), **recording.credentials}
+        secrets = {**searchable(subject.settings.secrets), **recording.credentials}
         if not secrets:
             raise Inapplicable("no call has a credential in a header or parameter named so, and secrets names none")
         search, kinds = Search(secrets), outages.planted(recording, secrets, every=subject.settings.thorough)
@@ -95,10 +93,6 @@ class _Hearing(NamedTuple):
         trial = await self.cut.trial(outage, request, seconds=seconds)
         self.search.look_at(_texts(trial.exchange.response, trial.exchange.error, "answer"))
         self.subject.observe(trial.asked)
-
-
-def _declared(settings: Settings) -> dict[str, str]:
-    return {name: value for name, value in declared(settings.secrets).items() if unsearchable(value) is None}
 
 
 def _texts(value: object, error: BaseException | None, name: str) -> Texts:

@@ -1,6 +1,5 @@
 """Clauses 10.1 and 10.6: what a source answers, and what its records say of where they are from. Knows no listing."""
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -14,7 +13,6 @@ from knowledge_provider import error_code, limits
 from knowledge_provider.sources import screening
 from knowledge_provider.text import is_a, is_blank, short_text
 
-_URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[\x21-\x7e]+", re.IGNORECASE)
 REFUSALS: Final = frozenset({"knowledge_reference_invalid", "knowledge_reference_unknown"})
 """Codes by which a source refuses a reference."""
 _SHOWN_FIELDS: Final = ("title", "source_name")
@@ -103,12 +101,10 @@ async def source_uris_are_the_sources_own(subject: SourceSubject) -> None:
 
 def _advice(name: str) -> str:
     place = "what the source needs to find the place again"
-    if _unfit_uri(f"{name}:page/7") is None:
+    scheme = screening.own_scheme(name)
+    if scheme == name:
         return f"write the source's name, a colon and {place}"
-    # A source may be called "s3" or "team-data", and what begins so is a link to whoever reads it.
-    own = (f"{name}-place", f"place-{name}-place")
-    fit = next((scheme for scheme in own if _unfit_uri(f"{scheme}:page/7") is None), "place")
-    return f"write {fit}, a colon and {place}; what begins with {name}: is no scheme of its own"
+    return f"write {scheme}, a colon and {place}; what begins with {name}: is no scheme of its own"
 
 
 def _unfit_uri(value: object) -> str | None:
@@ -117,7 +113,7 @@ def _unfit_uri(value: object) -> str | None:
     if text is None:
         return show(value)
     found = screening.fault(text)
-    if found is None and not (len(text) <= limits.URI_MAX and _URI.fullmatch(text)):
+    if found is None and not screening.is_uri(text):
         return "a text that is no URI of one line"
     return found
 

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from knowledge_conformance.channels import Search
 from knowledge_conformance.check import Check, Inconclusive, Level, Violation, check
-from knowledge_conformance.declared import declared
+from knowledge_conformance.declared import searchable
 from knowledge_conformance.exchange import text_of
 from knowledge_conformance.listening import WARNINGS, Listener, listening
 from knowledge_conformance.plain import copied
 from knowledge_conformance.source_subject import LEVEL, SourceExchange, SourceSubject, show_asked, show_refs
-from knowledge_conformance.taint import canary, unsearchable
+from knowledge_conformance.taint import canary
 from knowledge_provider.sources import screening
 
 _LONG: Final = 24
@@ -76,8 +76,7 @@ def _query(subject: SourceSubject) -> str:
 
 def _secrets(subject: SourceSubject, found: list[SourceExchange]) -> dict[str, str]:
     contents = {f"content {at}": text[:_LONG] for at, text in enumerate(_contents(found))}
-    own = {name: value for name, value in declared(subject.settings.secrets).items() if not unsearchable(value)}
-    return {"the query": _query(subject), **own, **contents}
+    return {"the query": _query(subject), **searchable(subject.settings.secrets), **contents}
 
 
 def _contents(found: list[SourceExchange]) -> list[str]:

@@ -34,7 +34,6 @@ BUILT_IN_MAX: Final = 64
 _UNCUT: Final = 2**62
 # A scheme may have a dot, and no name of a source has one.
 _BUILT_IN_SCHEME: Final = "knowledge.base"
-_URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[\x21-\x7e]+", re.IGNORECASE)
 
 _KEYS: Final = re.compile(r"[a-z0-9_.-]+")
 # Clause 9.3.
@@ -253,20 +252,15 @@ def _built_in(result: OutcomeResult) -> SourceRecord:
 
 def made_uri(name: str, *parts: str) -> str:
     """A URI of the source's own scheme that leads to ``parts``, of which none is read as anything else."""
-    return f"{_scheme(name)}:{'/'.join(quote(part, safe='') for part in parts)}"
-
-
-def _scheme(name: str) -> str:
-    # A source may be called "s3" or "team-data", and what begins so is a raw URL to whoever reads it.
-    return next((each for each in (name, f"{name}-place") if screening.fault(f"{each}:x") is None), "place")
+    return f"{screening.own_scheme(name)}:{'/'.join(quote(part, safe='') for part in parts)}"
 
 
 def _source_uri(name: str, value: object) -> str | None:
     # Clause 10.6: provider-owned. One of another scheme could be another source's, or the host's.
     text = short_text(value, limits.URI_MAX)
-    if not _URI.fullmatch(text) or screening.fault(text) is not None:
+    if not screening.is_uri(text) or screening.fault(text) is not None:
         return None
-    scheme = _scheme(name)
+    scheme = screening.own_scheme(name)
     own = text if text.lower().startswith(f"{scheme}:") else f"{scheme}:{text}"
     return own if len(own) <= limits.URI_MAX else None
 

@@ -1,4 +1,6 @@
-"""What no reference and no record may hold: raw URLs and credentials; knows text alone, never returns what it found.
+"""What no reference and no record may hold: raw URLs and credentials; and what is a place of a source's own instead.
+
+Knows text alone, and never returns what it found.
 
 It reads what is written, and can know no secret by its look alone: it finds links, parameters with the names of secrets
 and the token formats that vendors publish.
@@ -8,6 +10,7 @@ import re
 import unicodedata
 from typing import Final
 
+from knowledge_provider import limits
 from knowledge_provider.text import short_text
 from knowledge_provider.uris import uri_fault
 
@@ -54,6 +57,23 @@ _SIGNS_OF_FORMS: Final = (
     "--",
 )
 _SIGNS_OF_NAMES: Final = ("key", "token", "secret", "passw", "pwd", "credential", "signature")
+
+
+_URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[\x21-\x7e]+", re.IGNORECASE)
+
+
+def is_uri(text: str) -> bool:
+    """Whether a text is a URI of one line, of any scheme, and no longer than a record may have it."""
+    return len(text) <= limits.URI_MAX and _URI.fullmatch(text) is not None
+
+
+def own_scheme(name: str) -> str:
+    """The scheme of a source's own places: its name, or one made of it.
+
+    A source may be called ``s3``, ``team-data`` or ``4``, and what begins so is a raw URL to whoever reads it, or none.
+    """
+    made = (name, f"{name}-place", f"place-{name}-place")
+    return next((each for each in made if is_uri(f"{each}:x") and fault(f"{each}:x") is None), "place")
 
 
 def fault(text: str) -> str | None:

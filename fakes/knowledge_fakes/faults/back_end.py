@@ -5,6 +5,7 @@ They stand over a provider that asks by HTTP, and are made out of its client's r
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -98,30 +99,28 @@ def asks_until_it_is_answered(sound: Any) -> Any:
 # Statuses
 
 
-@fault("KP-521", fragment="HTTP status 500", settings=CUT, over=OVER_HTTP)
-def broken_is_empty(sound: Any) -> Any:
-    """A status of 500 or 503 becomes an empty answer, after a line in the log."""
+def _nothing_at(sound: Any, is_nothing: Callable[[int], bool]) -> Changed:
+    """The provider to which a response of such a status says that there is nothing."""
 
     def read(response: Any, request: RetrievalRequest) -> Any:
-        if response.status_code >= 500:
-            return []
+        if is_nothing(response.status_code):
+            return {"results": []}
         refuse(response)
         return results_of(response, request)
 
     return reading(sound, read)
+
+
+@fault("KP-521", fragment="HTTP status 500", settings=CUT, over=OVER_HTTP)
+def broken_is_empty(sound: Any) -> Any:
+    """A status of 500 or 503 becomes an empty answer, after a line in the log."""
+    return _nothing_at(sound, lambda status: status >= 500)
 
 
 @fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP)
 def bad_gateway_is_empty(sound: Any) -> Any:
     """A status of 502, from a proxy that cannot reach the service, is none of the service's, and becomes nothing."""
-
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        if response.status_code == 502:
-            return []
-        refuse(response)
-        return results_of(response, request)
-
-    return reading(sound, read)
+    return _nothing_at(sound, lambda status: status == 502)
 
 
 @fault("KP-521", fragment="from the second page on", settings=CUT, over=OVER_HTTP)
@@ -143,14 +142,7 @@ def lost_page_is_the_end(sound: Any) -> Any:
 @fault("KP-521", fragment="HTTP status 404", settings=CUT, over=OVER_HTTP)
 def not_found_is_empty(sound: Any) -> Any:
     """A status of 404, which says that the index is not there, is taken for a search that found nothing."""
-
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        if response.status_code == 404:
-            return {"results": []}
-        refuse(response)
-        return results_of(response, request)
-
-    return reading(sound, read)
+    return _nothing_at(sound, lambda status: status == 404)
 
 
 @fault("KP-521", "KP-522", fragment="HTTP status 401", settings=CUT, over=OVER_HTTP)

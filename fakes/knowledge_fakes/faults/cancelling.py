@@ -4,7 +4,7 @@ They are about async code, so a synchronous provider becomes one that works in a
 """
 
 import asyncio
-from collections.abc import Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -136,25 +136,35 @@ def shared_search_goes_on(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
+def _kept_when_cancelled(sound: Any, take: Callable[[], Awaitable[Callable[[], None]]]) -> Changed:
+    """The provider that gives back what it took when a search ends and when it fails, and not when it is cancelled."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        give_back = await take()
+        try:
+            await asyncio.sleep(0)  # as above
+            answer = await ask(sound, request, context)
+        except Exception:
+            give_back()
+            raise
+        give_back()
+        return answer
+
+    return Changed(sound, retrieve=retrieve)
+
+
 @fault("KP-709", fragment="no answer: it waits in", settings=_SOON, waits=True)
 def lock_not_released(sound: Any) -> Any:
     """A lock is released when the search ends and when it fails, and stays taken when it is cancelled."""
     locks: MutableMapping[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
-    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        context.signal.raise_if_cancelled()
+    async def take() -> Callable[[], None]:
         lock = locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
         await lock.acquire()
-        try:
-            await asyncio.sleep(0)  # as above
-            answer = await ask(sound, request, context)
-        except Exception:
-            lock.release()
-            raise
-        lock.release()
-        return answer
+        return lock.release
 
-    return Changed(sound, retrieve=retrieve)
+    return _kept_when_cancelled(sound, take)
 
 
 @fault("KP-709", fragment="what is limited is not given back", settings=_SOON, waits=True)
@@ -162,19 +172,11 @@ def place_not_given_back(sound: Any) -> Any:
     """So many searches as a host makes at once may run, and each that is cancelled keeps its place for ever."""
     places = asyncio.Semaphore(limits.CONCURRENCY_DEFAULT)
 
-    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        context.signal.raise_if_cancelled()
+    async def take() -> Callable[[], None]:
         await places.acquire()
-        try:
-            await asyncio.sleep(0)  # as above
-            answer = await ask(sound, request, context)
-        except Exception:
-            places.release()
-            raise
-        places.release()
-        return answer
+        return places.release
 
-    return Changed(sound, retrieve=retrieve)
+    return _kept_when_cancelled(sound, take)
 
 
 @fault("KP-709", fragment="raised ConnectionError")

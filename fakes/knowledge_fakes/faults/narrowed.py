@@ -1,13 +1,12 @@
 """Mistakes that only a request with bases or filters meets; knows sections 3 and 4, no way of catching them."""
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, answering, ask, put_rows, rows_of
 from knowledge_fakes.faults._expected import BASES, FILTERS, OWNERS
 from knowledge_fakes.faults._fault import fault
-from knowledge_fakes.faults._keeping import keeping
+from knowledge_fakes.faults._keeping import keeping, one_flight
 from knowledge_provider import RetrievalContext, RetrievalRequest
 
 _IN_A_BASE: Final = {**OWNERS, **BASES}
@@ -77,30 +76,13 @@ def filter_cache_without_the_owner(sound: Any) -> Any:
 @fault("KP-405", fragment="notes-", settings=_IN_A_BASE, lacks=_no_base)
 def one_flight_into_a_base(sound: Any) -> Any:
     """Equal requests into a knowledge base share one call while it runs, whoever makes them."""
-    return _one_flight(sound, lambda request: bool(request.knowledge_base_ids))
+    return one_flight(sound, lambda request: bool(request.knowledge_base_ids))
 
 
 @fault("KP-405", fragment="notes-", settings=_FILTERED, lacks=_no_filter)
 def one_flight_through_a_filter(sound: Any) -> Any:
     """Equal requests with filters share one call while it runs, whoever makes them."""
-    return _one_flight(sound, lambda request: bool(request.filters))
-
-
-def _one_flight(sound: Any, shares: Callable[[RetrievalRequest], bool]) -> Changed:
-    running: dict[str, asyncio.Task[Any]] = {}
-
-    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        context.signal.raise_if_cancelled()
-        if not shares(request) or not context.owner_id.strip():
-            return await ask(sound, request, context)
-        name = f"{id(asyncio.get_running_loop())} {request.model_dump_json()}"
-        if name not in running:
-            running[name] = asyncio.ensure_future(ask(sound, request, context))
-            running[name].add_done_callback(lambda _task: running.pop(name, None))
-        answer = await asyncio.shield(running[name])
-        return put_rows(answer, rows_of(answer))
-
-    return Changed(sound, retrieve=retrieve)
+    return one_flight(sound, lambda request: bool(request.filters))
 
 
 @fault("KP-308", fragment="another request", settings=FILTERS, lacks=_none_understood)
