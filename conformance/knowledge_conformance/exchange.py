@@ -77,7 +77,12 @@ class Exchange:
     @property
     def size(self) -> str:
         """How many items the answer has, in words."""
-        return "1 result" if self.count == 1 else f"{self.count} results"
+        return counted(self.count)
+
+
+def counted(results: int) -> str:
+    """How many results there are, in words."""
+    return "1 result" if results == 1 else f"{results} results"
 
 
 def show_request(request: RetrievalRequest) -> str:

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from knowledge_conformance.exchange import Exchange, text_of
+from knowledge_conformance.exchange import Exchange, counted, text_of
 from knowledge_conformance.plain import copied
 from knowledge_conformance.render import show
 from knowledge_provider import limits
@@ -30,7 +30,7 @@ def difference(one: Ranked, two: Ranked, *, cut: bool) -> str | None:
     ``cut``: the answer had no room for more, so that of equal scores at its end either may be in it.
     """
     if len(one) != len(two):
-        return f"{len(one)} results, then {len(two)}"
+        return f"{counted(len(one))}, then {len(two)}"
     scores = dict(reversed(one))
     for at, (before, after) in enumerate(zip(one, two, strict=True)):
         # What is new had the score of the last, or of whatever came after it.

@@ -28,6 +28,7 @@ SAME: list[tuple[Ranked, Ranked, bool]] = [
 ]
 OTHER: list[tuple[Ranked, Ranked, bool, str]] = [
     (AB, AB[:1], False, "2 results, then 1"),
+    (AB[:1], (), False, "1 result, then 0"),
     (AB, AB[::-1], False, "'a' in place 1, then 'b'"),
     (unscored("a", "b"), unscored("b", "a"), False, "'a' in place 1, then 'b'"),
     # The rank for a score says nothing of a tie.

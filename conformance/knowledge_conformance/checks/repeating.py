@@ -28,6 +28,13 @@ async def _asked_before(subject: Subject) -> list[Exchange]:
     return [*firsts, *(exchange for exchange in found if exchange not in firsts)][:_REQUESTS]
 
 
+_FEWER: Final = (
+    "answer each call by itself: leave nothing out because an earlier one got it, as a default argument or a set that "
+    "is kept between calls does"
+)
+_OTHER: Final = "sort by score and then by id; derive ids from the document, not from a counter or the time"
+
+
 def _differs(before: Exchange, after: Ranked) -> str | None:
     return difference(ranked(before), after, cut=before.count >= before.request.top_k)
 
@@ -53,7 +60,7 @@ async def the_same_again(subject: Subject) -> None:
             raise Violation(
                 wanted=_SAME,
                 saw=changed,
-                hint="sort by score and then by id; derive ids from the document, not from a counter or the time",
+                hint=_FEWER if after.count < before.count else _OTHER,
             )
         subject.observe()
 

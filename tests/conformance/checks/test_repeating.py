@@ -62,6 +62,28 @@ def test_it_asks_what_was_asked_here(asked: list[Question]) -> None:
     assert question.afresh == 2
 
 
+class NeverTwice(HandbookProvider):
+    """Leaves out what an earlier call got, as a default argument does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: set[str] = set()
+
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        """What nobody was told yet."""
+        found = [row for row in (await super().retrieve(request, context))["results"] if row["id"] not in self._told]
+        self._told.update(row["id"] for row in found)
+        return {"results": found}
+
+
+def test_what_keeps_from_telling_twice_is_told_so() -> None:
+    """Its author has no ids to sort."""
+    found = result(NeverTwice(), check_id="KP-314", queries=("release policy",))
+    assert found.outcome is CheckOutcome.ADVISORY
+    assert found.hint is not None
+    assert "leave nothing out because an earlier one got it" in found.hint
+
+
 class OneForMany(HandbookProvider):
     """Searches for the first query of as many words, whichever comes."""
 
