@@ -203,7 +203,7 @@ def test_calls_are_limited_over_lost_processes_and_said(target: str, tmp_path: P
         "--max-calls=120",
         "--provider-query=policy",
         RECORD_FILE=str(tmp_path / "calls"),
-        FATAL_QUERY="title:",
+        FATAL_CALL="25",
     )
     calls = recorded(tmp_path / "calls")
     assert 90 < len(calls) <= 120
