@@ -181,7 +181,7 @@ def _quoted(fields: dict[str, str]) -> str:
 
 def _clean(name: str, value: str) -> str:
     # One title with a bracket must not make the other fields cost as much.
-    if value.isprintable() and len(value) <= _LIMITS[name] and is_neutral(value, _colons(value)):
+    if len(value) <= _LIMITS[name] and is_tame(value, _colons(value)):
         return value
     return neutral(short_text(value, _LIMITS[name]))
 

@@ -189,13 +189,18 @@ def _shown(text: str, marks: str) -> str:
 
 
 def is_neutral(text: str, colons: int) -> bool:
-    """Whether ``neutral`` would leave ``text`` as it is, judged in haste; ``colons`` are those that are known harmless.
+    """Whether ``neutral`` would leave ``text`` as it is; ``colons`` are how many are known to be harmless.
 
-    May say False where it would. For many short texts at once, such as a line of JSON.
+    May say False where it would. For many short texts at once, such as a line of JSON, in which a value begins behind
+    a colon, as a turn does.
     """
-    marks = "<" in text or "&" in text or "[" in text or "]" in text or text.count(":") != colons
-    wide = not text.isascii() and ("：" in text or "［" in text or "］" in text or bool(unusual_in(text)))
-    return not (marks or wide or "\x7f" in text)
+    if "<" in text or "&" in text or not text.isprintable():
+        return False
+    marks = unusual_in(text)
+    if _without_links(text, marks) != text or (marks and _shown(text, marks) != text):
+        return False
+    no_other_colon = text.count(":") == colons and "：" not in text and not marks
+    return no_other_colon or _without_speakers(text) == text
 
 
 def is_tame(text: str, colons: int) -> bool:

@@ -56,6 +56,20 @@ def test_what_is_tame_is_as_it_is_in_json_and_harmless(text: str) -> None:
     assert as_is or not _neutral.is_tame(text, colons)
 
 
+@many
+@given(one=texts, other=texts)
+def test_a_neutral_line_has_neutral_fields_only(one: str, other: str) -> None:
+    """Clause 12.1. A value may have colons, too, if nobody speaks in front of them."""
+    head = _quoted({"id": one, "title": other})
+    assert not _neutral.is_neutral(head, 2) or [_neutral.neutral(one), _neutral.neutral(other)] == [one, other]
+
+
+@pytest.mark.parametrize("title", ["Chapter 2: Refunds", "«Release»", "10:11:12 c[i]", "退款：规则", "❤\ufe0f"])
+def test_ordinary_titles_are_neutral(title: str) -> None:
+    """Or the short way would be none."""
+    assert _neutral.is_neutral(_quoted({"id": "a", "title": title}), 2)
+
+
 @pytest.mark.parametrize("text", ["a: b", "a" * 40, "p. 3, (b) {c} 'd'"])
 def test_ordinary_words_are_tame(text: str) -> None:
     """Or the short way would be none."""
