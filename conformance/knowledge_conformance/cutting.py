@@ -5,6 +5,7 @@ Knows one subject, its network and what came of each trial. Whether that is righ
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +13,7 @@ from typing import Final
 from knowledge_conformance.calls import Ending
 from knowledge_conformance.check import Hang, Inapplicable, Inconclusive, Violation
 from knowledge_conformance.exchange import Exchange, as_dict, text_of
-from knowledge_conformance.network import Network, watched
+from knowledge_conformance.network import Fate, Network, Reply, watched
 from knowledge_conformance.outages import Outage, Recording, Where, of_later_pages
 from knowledge_conformance.parts import parts_of
 from knowledge_conformance.plain import copied
@@ -59,6 +60,7 @@ class Cutting:
         # An answer of many results is the one that takes a second page.
         self._control: RetrievalRequest = max(known, key=lambda exchange: exchange.count).request
         self._pages = True
+        self._recording = Recording(())
 
     async def record(self) -> Recording:
         """What an ordinary answer takes: the control. Raises ``Inapplicable`` when it makes no call."""
@@ -68,7 +70,8 @@ class Cutting:
             self._remember(exchange)
             if self._network.calls:
                 self._control = request
-                return Recording(tuple(self._network.calls), exchange.count)
+                self._recording = Recording(tuple(self._network.calls), exchange.count)
+                return self._recording
         raise Inapplicable(NO_CALL)
 
     async def trial(
@@ -84,7 +87,8 @@ class Cutting:
         Raises ``Hang`` when it does not end in the time for a call.
         """
         self._network.calls.clear()
-        with self._network.cut(outage.fate, where.step, later=where.later), said_of(outage):
+        fate = self._read_as(outage.fate, where)
+        with self._network.cut(fate, where.step, later=where.later), said_of(outage):
             exchange = await self._subject.attempt(request.model_copy(deep=True), self._context(seconds))
         trial = Trial(outage, exchange, any(call.fate is not None for call in self._network.calls))
         if exchange.seconds > self._subject.settings.timeout:
@@ -148,6 +152,16 @@ class Cutting:
         texts = (copied(part) for _, part in parts_of(trial.exchange.response))
         if any(text is not None and found_in(text, {"its words": self.words}) for text in texts):
             raise _no_failure(trial, "an answer with the words in which the back end said that it failed")
+
+    def _read_as(self, fate: Fate, where: Where) -> Fate:
+        # With a fault in it, a provider that takes bad replies for answers gets such an answer in their place.
+        misread, sound = self._subject.life.misread, self._recording.answer
+        if misread is None or sound is None or not isinstance(fate, Reply) or self._recording.json is None:
+            return fate
+        from knowledge_fakes.faults import BadReply
+
+        read = misread(BadReply(fate.status, fate.sent, self._recording.json, where.later))
+        return fate if read is None else Reply(sound.status, sound.headers, json.dumps(read).encode())
 
     def _context(self, seconds: float | None) -> RetrievalContext:
         if seconds is None:

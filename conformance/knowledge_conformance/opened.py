@@ -42,7 +42,7 @@ class Opened:
         self._secrets = secrets
         self._life = self._loop.create_task(self._live(target, opening))
         # Before the target's own code runs, and after the kit's part of the loop is there.
-        self.life: Life = Life(Standing.now(self._loop), executor)
+        self.life: Life = Life(Standing.now(self._loop), executor, misread=target.misread)
         self.provider: Any = None
         self.steps: tuple[Step, ...] = ()
         try:

@@ -79,8 +79,10 @@ def settings_for(fault: "Fault", settings: Settings) -> Settings:
     """The user's settings with what the fault needs: more examples and calls, and less patience with what hangs."""
     wanted = {name: max(getattr(settings, name), fault.settings.get(name, 0)) for name in _OF_ANY_RUN}
     timeout = min(settings.timeout, fault.settings.get("timeout", settings.timeout))
-    # A fault lets out a key of its own, never the user's; who searches for none need not search for that.
-    secrets = (*settings.secrets, *fault.settings.get("secrets", ())) if settings.secrets else ()
+    # A fault lets out a key of its own, never the user's; who searches for none need not search for that. Where the
+    # network is cut, what the back end is given is searched for.
+    own = fault.settings.get("secrets", ()) if settings.secrets or settings.inject_network_faults else ()
+    secrets = (*settings.secrets, *own)
     return settings.model_copy(update={**wanted, "timeout": timeout, "secrets": secrets, "trial": True})
 
 
@@ -114,7 +116,7 @@ def trial_of(fault: "Fault", result: CheckResult, sound: CheckOutcome, settings:
     return Trial(fault=fault.name, check=result.id, ending=Ending.MISSED, reason=how)
 
 
-_AWAY: Final = "the client of this provider does not fail in the way that they change; they are proved with"
+_AWAY: Final = "nothing that this provider's back end sends, or its client raises, shows them; they are proved with"
 
 
 def _shows(fault: "Fault", result: CheckResult) -> bool:

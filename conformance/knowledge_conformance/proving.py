@@ -8,7 +8,7 @@ only is given all of them one after another.
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -152,7 +152,7 @@ class _Trying:
 
     def _tried_here(self, target: Target, fault: Fault) -> Trial:
         check, given = BY_ID[fault.trips[0]], settings_for(fault, self.settings)
-        runner = InProcess(replace(target, wrap=fault.wrap), given)
+        runner = InProcess(target.with_fault(fault), given)
         try:
             runner.open()
             result = runner.run(check, given.max_calls)

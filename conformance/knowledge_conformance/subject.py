@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from itertools import cycle, islice
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from knowledge_conformance import calls
 from knowledge_conformance.channels import Leak
@@ -22,6 +22,10 @@ from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.watched import Watched, refuse_hang
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, limits
+
+if TYPE_CHECKING:
+    # A user's ordinary run has no use for the faults.
+    from knowledge_fakes.faults import Misread
 
 DEFAULT_OWNER: Final = "conformance-owner"
 HANG_HINT: Final = "bound every wait of the provider below the host's deadline (context.signal.remaining())"
@@ -43,7 +47,8 @@ class Life:
     ``executor`` is the loop's default one. ``entered`` means that a context manager holds the provider, on the loop
     that it was entered on; ``spent`` that another check closed it, where it is one object for the whole run.
     ``overheard`` is what came out of the declared secrets while it was made, where that was listened to. ``met`` means
-    that calls at once were all answered on its first loop, where that was tried.
+    that calls at once were all answered on its first loop, where that was tried. ``misread`` is a fault of it: what it
+    reads in the place of replies that are no answer.
     """
 
     stood: Standing
@@ -52,6 +57,7 @@ class Life:
     spent: bool = False
     overheard: list[Leak] = field(default_factory=list)
     met: bool = False
+    misread: "Misread | None" = None
 
 
 class Surveyor(Protocol):

@@ -12,10 +12,14 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from knowledge_conformance.manner import Step
 from knowledge_conformance.render import show, show_error
+
+if TYPE_CHECKING:
+    # A user's ordinary run has no use for the faults.
+    from knowledge_fakes.faults import Fault, Misread
 
 _SHAPE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*(\+[a-z][a-z0-9_]*)?")
 
@@ -32,13 +36,21 @@ class TargetError(Exception):
 class Target:
     """A loaded target. ``instance``: the object itself is the provider, and lives for the whole run.
 
-    ``wrap`` is put over each provider of it: a fault, to see whether the checks catch it here.
+    ``wrap`` is put over each provider of it: a fault, to see whether the checks catch it here. So is ``misread``, where
+    the fault is what becomes of bad replies.
     """
 
     name: str
     value: Any
     instance: bool
     wrap: Callable[[Any], Any] | None = None
+    misread: "Misread | None" = None
+
+    def with_fault(self, fault: "Fault") -> "Target":
+        """The same with a fault in each provider of it."""
+        if fault.misread is not None and not fault.at_home(self.name):
+            return replace(self, misread=fault.misread)
+        return replace(self, wrap=fault.wrap)
 
 
 def check_name(name: str) -> str:
@@ -56,13 +68,13 @@ def load(name: str, wanted: str = A_PROVIDER) -> Target:
     plain_name, _, fault = check_name(name).partition("+")
     if not fault:
         return _loaded(name, wanted)
-    # Only then: a user's ordinary run has no use for the faults.
+    # Only then, since they take long to load.
     from knowledge_fakes.faults import FAULTS
 
     if wanted != A_PROVIDER or fault not in FAULTS:
         known = "knowledge-kit faults lists them" if wanted == A_PROVIDER else "only a provider can be given one"
         raise TargetError(f"cannot load {name}: there is no fault {fault!r}; {known}")
-    return replace(_loaded(plain_name, wanted), name=name, wrap=FAULTS[fault].wrap)
+    return replace(_loaded(plain_name, wanted).with_fault(FAULTS[fault]), name=name)
 
 
 def _loaded(name: str, wanted: str) -> Target:

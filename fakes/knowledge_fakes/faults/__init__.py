@@ -11,6 +11,7 @@ from typing import Final
 from knowledge_fakes.faults import (
     answers,
     back_end,
+    bodies,
     cancelling,
     echoing,
     identity,
@@ -31,8 +32,9 @@ from knowledge_fakes.faults import (
     timing,
 )
 from knowledge_fakes.faults._fault import EMBEDDED, Fault
+from knowledge_fakes.faults._misreading import BadReply, Misread
 
-__all__ = ["EMBEDDED", "FAULTS", "Fault"]
+__all__ = ["EMBEDDED", "FAULTS", "BadReply", "Fault", "Misread"]
 
 _MODULES: Final = (
     identity,
@@ -53,6 +55,7 @@ _MODULES: Final = (
     cancelling,
     leaving,
     back_end,
+    bodies,
     outages,
     process,
 )

@@ -6,6 +6,8 @@ from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any, Final
 
+from knowledge_fakes.faults._misreading import Misread
+
 EMBEDDED: Final = "knowledge_fakes.handbook:provider"
 """The sound provider that a fault is put over where it does not name another."""
 
@@ -31,6 +33,7 @@ class Fault:
     network, or owners, that something can be wrong with.
     One that ``waits`` is noticed when a time is over, half a second at least.
     Where its check passes all the same, ``lacks`` may say what the settings of that run have nothing of.
+    Over another provider than its own, one with ``misread`` is what becomes of bad replies, not ``wrap``.
     A ``lethal`` fault takes the process with it, or holds it for ever: run it in a child process only.
     """
 
@@ -44,6 +47,7 @@ class Fault:
     over: str = EMBEDDED
     waits: bool = False
     lacks: Lacks = _nothing
+    misread: Misread | None = None
 
     def at_home(self, target: str) -> bool:
         """Whether it does over ``target``, as ``module:obj``, what it does over its own provider; most do over any."""
@@ -58,6 +62,7 @@ def fault(
     over: str = EMBEDDED,
     waits: bool = False,
     lacks: Lacks = _nothing,
+    misread: Misread | None = None,
 ) -> Callable[[Wrap], Fault]:
     """Declare a wrapper as a fault: its name is the fault's, and its docstring the summary.
 
@@ -67,7 +72,7 @@ def fault(
     def declare(wrap: Wrap) -> Fault:
         summary = summary_of(wrap, trips)
         held = MappingProxyType(dict(settings or {}))
-        return Fault(wrap.__name__, summary, wrap, trips, fragment, held, lethal, over, waits, lacks)
+        return Fault(wrap.__name__, summary, wrap, trips, fragment, held, lethal, over, waits, lacks, misread)
 
     return declare
 

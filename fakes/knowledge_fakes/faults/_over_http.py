@@ -1,16 +1,19 @@
 """Ways to spoil a provider that asks by HTTP; knows ``knowledge_fakes.over_http`` and its client's shapes, no fault."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, ask
+from knowledge_fakes.faults._misreading import SUCCESS
 from knowledge_fakes.over_http import URL, HTTPHandbookProvider
 from knowledge_provider import RetrievalContext, RetrievalRequest
 from knowledge_provider.answers import read_json, results_in
 from knowledge_provider.errors import (
     KnowledgeFailedError,
     KnowledgeTimeoutError,
+    KnowledgeUnauthorizedError,
     KnowledgeUnavailableError,
     error_code,
 )
@@ -49,18 +52,19 @@ def reading(sound: Any, read: Callable[[Any, RetrievalRequest], Any]) -> Changed
     return Changed(sound, retrieve=retrieve)
 
 
-def probing(sound: Any, made_of: Callable[[int], Any], failed: Callable[[Exception], Any], **limit: Any) -> Changed:
+def probing(
+    sound: Any, made_of: Callable[[int], Any], failed: Callable[[Exception], Any], *, seconds: float | None = 0.2
+) -> Changed:
     """The provider whose health asks the service, too: ``made_of`` gets the status, ``failed`` what the client raised.
 
-    Both give the health, or an exception to raise. ``limit`` is ``timeout`` in seconds, where it is not short.
+    Both give the health, or an exception to raise. The service has that many ``seconds``.
     """
+    status = _status_at_home if isinstance(sound, HTTPHandbookProvider) else _status_elsewhere
 
     async def health() -> Any:
-        # Closed, it is the sound provider's.
-        if sound.client.is_closed:
-            return {"status": "unavailable"}
         try:
-            given = made_of((await sound.client.get(URL, **{"timeout": 0.2, **limit})).status_code)
+            async with asyncio.timeout(seconds):
+                given = made_of(await status(sound))
         except Exception as error:
             given = failed(error)
         if isinstance(given, BaseException):
@@ -68,6 +72,23 @@ def probing(sound: Any, made_of: Callable[[int], Any], failed: Callable[[Excepti
         return given
 
     return Changed(sound, health=health)
+
+
+async def _status_at_home(sound: HTTPHandbookProvider) -> int:
+    # Closed, it answers nobody.
+    return 503 if sound.client.is_closed else (await sound.client.get(URL, timeout=None)).status_code
+
+
+async def _status_elsewhere(sound: Any) -> int:
+    # What a user's own provider tells of a status is its code.
+    try:
+        await ask(sound, RetrievalRequest(query="status"), RetrievalContext(owner_id="status page"))
+    except Exception as error:
+        status = _STATUSES.get(error_code(error) or "")
+        if _kind_of(error) is not None or status is None:
+            raise
+        return status
+    return SUCCESS
 
 
 REFUSED: Final = "refused"
@@ -79,11 +100,13 @@ KINDS: Final = (REFUSED, RESET, LATE, SILENT)
 # By name, as httpx, aiohttp, urllib3 and requests call them: none is imported here, and a user's provider has one.
 _KINDS: Final = {
     **dict.fromkeys(("ConnectError", "ClientConnectorError", "NewConnectionError", "NameResolutionError"), REFUSED),
+    "ClientConnectorDNSError": REFUSED,
     **dict.fromkeys(("ReadError", "ClientOSError", "ConnectionResetError"), RESET),
     **dict.fromkeys(("ConnectTimeout", "ConnectionTimeoutError", "ConnectTimeoutError"), LATE),
     **dict.fromkeys(("ReadTimeout", "SocketTimeoutError", "ReadTimeoutError"), SILENT),
 }
 _CHAIN_MAX: Final = 20
+_STATUSES: Final = {KnowledgeUnauthorizedError.code: 401, KnowledgeUnavailableError.code: 503}
 
 
 _OUTAGES: Final = (None, KnowledgeFailedError.code, KnowledgeUnavailableError.code, KnowledgeTimeoutError.code)

@@ -1,16 +1,21 @@
 """Mistakes with a back end that fails; knows clause 5.10 of the contract, no way of catching them.
 
-They stand over a provider that asks by HTTP, and are made out of its client's response where that is the mistake.
+They stand over a provider that asks by HTTP, and are made out of its client's response where that is the mistake. Over
+another one, what that mistake makes of the response is what its client gets.
 """
 
 import asyncio
-import json
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Final
 
-from knowledge_fakes.faults._changing import Changed, ask
+from knowledge_fakes.faults._changing import Changed, ask, settled
 from knowledge_fakes.faults._fault import fault
+from knowledge_fakes.faults._misreading import (
+    SUCCESS,
+    BadReply,
+    as_a_passage,
+    as_nothing,
+)
 from knowledge_fakes.faults._over_http import (
     CUT,
     IMPATIENT,
@@ -71,10 +76,13 @@ def waits_for_ever(sound: Any) -> Any:
     """Only the wait for the next byte has a limit, and none has the call: a slow back end holds it for ever."""
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        context.signal.raise_if_cancelled()
-        response = await sound.ask(request)
-        refuse(response)
-        return results_of(response, request)
+        try:
+            return await ask(sound, request, context)
+        except Exception as error:
+            late = errors.error_code(error) == errors.KnowledgeTimeoutError.code or failed_by(sound, error, SILENT)
+            if late and not context.signal.cancelled:
+                await asyncio.Event().wait()
+            raise
 
     return Changed(sound, retrieve=retrieve)
 
@@ -85,15 +93,22 @@ def waits_for_ever(sound: Any) -> Any:
 )  # fmt: skip
 def asks_until_it_is_answered(sound: Any) -> Any:
     """A call that fails is made again at once, and again, until it does not fail."""
+    closed: list[Any] = []
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        while not sound.client.is_closed:
-            with suppress(errors.KnowledgeFailedError):
+        while True:
+            try:
                 return await ask(sound, request, context)
+            except Exception as error:
+                failed = isinstance(error, errors.KnowledgeFailedError) or errors.error_code(error) is None
+                if closed or not failed:
+                    raise
             await asyncio.sleep(0.01)
-        return await ask(sound, request, context)
 
-    return Changed(sound, retrieve=retrieve)
+    async def close() -> None:
+        closed.append(await settled(sound.close()))
+
+    return Changed(sound, retrieve=retrieve, **({"close": close} if hasattr(sound, "close") else {}))
 
 
 # Statuses
@@ -111,19 +126,47 @@ def _nothing_at(sound: Any, is_nothing: Callable[[int], bool]) -> Changed:
     return reading(sound, read)
 
 
-@fault("KP-521", fragment="HTTP status 500", settings=CUT, over=OVER_HTTP)
+def _is_500_or_more(status: int) -> bool:
+    return status >= 500
+
+
+def _is_502(status: int) -> bool:
+    return status == 502
+
+
+def _is_404(status: int) -> bool:
+    return status == 404
+
+
+def _of_status(is_nothing: Callable[[int], bool]) -> Callable[[BadReply], bool]:
+    return lambda reply: is_nothing(reply.status)
+
+
+def _is_refusal(reply: BadReply) -> bool:
+    return reply.status != SUCCESS
+
+
+@fault(
+    "KP-521", fragment="HTTP status 500", settings=CUT, over=OVER_HTTP, misread=as_nothing(_of_status(_is_500_or_more))
+)
 def broken_is_empty(sound: Any) -> Any:
     """A status of 500 or 503 becomes an empty answer, after a line in the log."""
-    return _nothing_at(sound, lambda status: status >= 500)
+    return _nothing_at(sound, _is_500_or_more)
 
 
-@fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP)
+@fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP, misread=as_nothing(_of_status(_is_502)))
 def bad_gateway_is_empty(sound: Any) -> Any:
     """A status of 502, from a proxy that cannot reach the service, is none of the service's, and becomes nothing."""
-    return _nothing_at(sound, lambda status: status == 502)
+    return _nothing_at(sound, _is_502)
 
 
-@fault("KP-521", fragment="from the second page on", settings=CUT, over=OVER_HTTP)
+@fault(
+    "KP-521",
+    fragment="from the second page on",
+    settings=CUT,
+    over=OVER_HTTP,
+    misread=as_nothing(lambda reply: reply.later and _is_refusal(reply)),
+)
 def lost_page_is_the_end(sound: Any) -> Any:
     """A second page that the service refuses is taken for the end, and half of the results for all."""
 
@@ -139,13 +182,20 @@ def lost_page_is_the_end(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-521", fragment="HTTP status 404", settings=CUT, over=OVER_HTTP)
+@fault("KP-521", fragment="HTTP status 404", settings=CUT, over=OVER_HTTP, misread=as_nothing(_of_status(_is_404)))
 def not_found_is_empty(sound: Any) -> Any:
     """A status of 404, which says that the index is not there, is taken for a search that found nothing."""
-    return _nothing_at(sound, lambda status: status == 404)
+    return _nothing_at(sound, _is_404)
 
 
-@fault("KP-521", "KP-522", fragment="HTTP status 401", settings=CUT, over=OVER_HTTP)
+@fault(
+    "KP-521",
+    "KP-522",
+    fragment="HTTP status 401",
+    settings=CUT,
+    over=OVER_HTTP,
+    misread=as_nothing(lambda reply: _is_refusal(reply) and reply.json is not None),
+)
 def status_is_not_looked_at(sound: Any) -> Any:
     """The body is read whatever the status, and an error has no results in it."""
 
@@ -156,7 +206,14 @@ def status_is_not_looked_at(sound: Any) -> Any:
     return reading(sound, read)
 
 
-@fault("KP-521", "KP-525", fragment="the words in which the back end said", settings=CUT, over=OVER_HTTP)
+@fault(
+    "KP-521",
+    "KP-525",
+    fragment="the words in which the back end said",
+    settings=CUT,
+    over=OVER_HTTP,
+    misread=as_a_passage(_is_refusal),
+)
 def refusal_is_a_passage(sound: Any) -> Any:
     """What the service says when it refuses becomes a passage: "invalid key" is read out to the user."""
 
@@ -164,107 +221,5 @@ def refusal_is_a_passage(sound: Any) -> Any:
         if not response.is_success:
             return [{"id": f"status-{response.status_code}", "content": response.text or "nothing"}]
         return results_of(response, request)
-
-    return reading(sound, read)
-
-
-# Bodies
-
-
-@fault("KP-522", fragment="an error as JSON with status 200", settings=CUT, over=OVER_HTTP)
-def missing_list_is_empty(sound: Any) -> Any:
-    """An answer without its list is read as one with an empty list."""
-
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        refuse(response)
-        answer = read_json(response.content)
-        return results_in({"results": answer.get("results", [])}, request.top_k, score_kind="similarity")
-
-    return reading(sound, read)
-
-
-@fault("KP-522", "KP-525", fragment="the words in which the back end said", settings=CUT, over=OVER_HTTP)
-def envelope_is_a_passage(sound: Any) -> Any:
-    """An answer of another shape becomes one passage, as it is: an error in JSON, or a page of HTML."""
-
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        refuse(response)
-        try:
-            return results_of(response, request)
-        except errors.KnowledgeFailedError:
-            if not response.content:
-                raise
-            return [{"id": "answer", "content": response.text}]
-
-    return reading(sound, read)
-
-
-@fault("KP-522", fragment="an empty body", settings=CUT, over=OVER_HTTP)
-def no_body_is_empty(sound: Any) -> Any:
-    """An answer without a body is taken for one without results."""
-
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        refuse(response)
-        return results_of(response, request) if response.content else []
-
-    return reading(sound, read)
-
-
-@fault("KP-522", fragment="the first half of an answer", settings=CUT, over=OVER_HTTP)
-def half_an_answer_is_one(sound: Any) -> Any:
-    """JSON that is cut off is mended: what can be read of it is the answer."""
-
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        refuse(response)
-        try:
-            return results_of(response, request)
-        except errors.KnowledgeInvalidResponseError:
-            rows = _whole_rows(response.text)
-            if not rows:
-                raise
-            return rows[: request.top_k]
-
-    return reading(sound, read)
-
-
-def _whole_rows(text: str) -> list[Any]:
-    rows: list[Any] = []
-    at, decoder = text.find("[") + 1, json.JSONDecoder()
-    with suppress(ValueError):
-        while at:
-            row, at = decoder.raw_decode(text, at)
-            rows.append(row)
-            at += len(text[at:]) - len(text[at:].lstrip(", "))
-    return [row for row in rows if isinstance(row, dict) and row.get("id")]
-
-
-def _listed(response: Any) -> Any:
-    """An answer that has a list of results, whatever they are."""
-    refuse(response)
-    found = read_json(response.content)
-    if not isinstance(found, dict) or not isinstance(found.get("results"), list):
-        raise errors.KnowledgeInvalidResponseError("wanted a list of results")
-    return found
-
-
-@fault("KP-523", fragment="null for each text", settings=CUT, over=OVER_HTTP)
-def rows_as_they_come(sound: Any) -> Any:
-    """The service's records are handed on as they are, whatever has become of them."""
-
-    def read(response: Any, _request: RetrievalRequest) -> Any:
-        return _listed(response)
-
-    return reading(sound, read)
-
-
-@fault("KP-523", fragment="as if nothing was found", settings=CUT, over=OVER_HTTP)
-def unusable_rows_are_none(sound: Any) -> Any:
-    """Records that cannot be used are left out, and when that is all of them, nothing was found."""
-
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        _listed(response)
-        with suppress(errors.KnowledgeInvalidResponseError):
-            return results_of(response, request)
-        return []
 
     return reading(sound, read)

@@ -4,7 +4,7 @@ They stand over a provider that asks by HTTP.
 """
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, ask
 from knowledge_fakes.faults._fault import fault
@@ -18,11 +18,9 @@ from knowledge_fakes.faults._over_http import (
     failed_by,
     failing,
     probing,
-    reading,
-    results_of,
 )
+from knowledge_fakes.faults.secrets import DECLARED, key
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
-from knowledge_provider.services import refusal
 
 # Afterwards
 
@@ -47,16 +45,19 @@ def remembers_that_it_was_down(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-524", fragment="the service raised RuntimeError", settings=CUT, over=OVER_HTTP)
+@fault("KP-524", fragment="the client has been closed", settings=CUT, over=OVER_HTTP)
 def keeps_a_broken_client(sound: Any) -> Any:
     """A client whose connection was reset is closed, and no other is made."""
+    closed: list[BaseException] = []
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        if closed:
+            raise errors.KnowledgeFailedError("cannot send a request, as the client has been closed")
         try:
             return await ask(sound, request, context)
-        except errors.KnowledgeFailedError as error:
+        except Exception as error:
             if failed_by(sound, error, RESET):
-                await sound.client.aclose()
+                closed.append(error)
             raise
 
     return Changed(sound, retrieve=retrieve)
@@ -83,61 +84,66 @@ def a_dead_client_finds_nothing(sound: Any) -> Any:
 # What comes out
 
 
-@fault("KP-525", fragment="in the message of the exception", settings=CUT, over=OVER_HTTP)
+_SECRET: Final = {**CUT, **DECLARED}
+
+
+def _headers() -> str:
+    return f"headers: {{'authorization': 'Bearer {key()}'}}"
+
+
+@fault("KP-525", fragment="in the message of the exception", settings=_SECRET, over=OVER_HTTP)
 def error_repeats_the_service(sound: Any) -> Any:
     """The error says what the service said, who repeats the key that it refuses."""
 
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        if not response.is_success:
-            raise type(refusal(response.status_code))(
-                f"HTTP {response.status_code}: {response.text}",
-                retry_after=refusal(response.status_code, response.headers.get("retry-after")).retry_after,
-            )
-        return results_of(response, request)
-
-    return reading(sound, read)
-
-
-@fault("KP-525", fragment="in a note of the exception", settings=CUT, over=OVER_HTTP)
-def note_has_the_question(sound: Any) -> Any:
-    """A note beside the error has the headers of the question, for whoever has to find out."""
-
     def instead(error: BaseException) -> Any:
-        error.add_note(f"headers: {dict(sound.client.headers)}")
+        if errors.error_code(error) == errors.KnowledgeUnauthorizedError.code:
+            error.args = (f"HTTP 401: invalid key {key()}",)
         return error
 
     return failing(sound, instead)
 
 
-@fault("KP-525", fragment="with connections refused", settings=CUT, over=OVER_HTTP)
-def refused_connection_has_the_question(sound: Any) -> Any:
-    """The error of a connection that was refused tells what was to be sent, with all headers."""
+@fault("KP-525", "KP-605", fragment="in a note of the exception", settings=_SECRET, over=OVER_HTTP)
+def note_has_the_question(sound: Any) -> Any:
+    """A note beside the error has the headers of the question, for whoever has to find out."""
 
     def instead(error: BaseException) -> Any:
-        refused = failed_by(sound, error, REFUSED)
-        return type(error)(f"cannot send {dict(sound.client.headers)}") if refused else error
+        error.add_note(_headers())
+        return error
 
     return failing(sound, instead)
 
 
-@fault("KP-525", fragment="in standard output", settings=CUT, over=OVER_HTTP)
+@fault("KP-525", fragment="with connections refused", settings=_SECRET, over=OVER_HTTP)
+def refused_connection_has_the_question(sound: Any) -> Any:
+    """The error of a connection that was refused tells what was to be sent, with all headers."""
+
+    def instead(error: BaseException) -> Any:
+        if failed_by(sound, error, REFUSED):
+            error.args = (f"cannot send a request with {_headers()}",)
+        return error
+
+    return failing(sound, instead)
+
+
+@fault("KP-525", fragment="in standard output", settings=_SECRET, over=OVER_HTTP)
 def rate_limit_prints_the_key(sound: Any) -> Any:
     """A line that was to show whose key is asked to slow down was left in."""
 
     def instead(error: BaseException) -> Any:
         if errors.error_code(error) == errors.KnowledgeRateLimitedError.code:
-            print("slow down", sound.client.headers["authorization"])  # noqa: T201 - the mistake
+            print("slow down", key())  # noqa: T201 - the mistake
         return error
 
     return failing(sound, instead)
 
 
-@fault("KP-525", fragment="in health['message']", settings=CUT, over=OVER_HTTP)
+@fault("KP-525", fragment="in health['message']", settings=_SECRET, over=OVER_HTTP)
 def health_has_the_question(sound: Any) -> Any:
     """The health of a service that cannot be reached has the headers of the question in its message."""
 
     def failed(error: Exception) -> Any:
-        return {"status": "unavailable", "message": f"{type(error).__name__} {dict(sound.client.headers)}"}
+        return {"status": "unavailable", "message": f"{type(error).__name__} {_headers()}"}
 
     return probing(sound, _of_status, failed)
 
@@ -153,7 +159,7 @@ def _unavailable(_error: Exception) -> Any:
     return {"status": "unavailable"}
 
 
-@fault("KP-212", fragment="raised httpx.ConnectError", settings=CUT, over=OVER_HTTP)
+@fault("KP-212", fragment="health(), with connections refused", settings=CUT, over=OVER_HTTP)
 def health_raises_in_an_outage(sound: Any) -> Any:
     """health() asks the service, and lets out what its client raises just when somebody looks."""
     return probing(sound, _of_status, lambda error: error)
@@ -174,7 +180,7 @@ def health_passes_over_what_fails(sound: Any) -> Any:
 @fault("KP-212", fragment="no answer", settings=CUT, over=OVER_HTTP, waits=True)
 def health_waits_for_ever(sound: Any) -> Any:
     """health() asks the service without a limit, so that a service which says nothing holds the status page."""
-    return probing(sound, _of_status, _unavailable, timeout=None)
+    return probing(sound, _of_status, _unavailable, seconds=None)
 
 
 # With which code

@@ -33,10 +33,12 @@ VARIABLE: Final = "TARNBROOK_API_KEY"
 VALUE: Final = 'tb-live/9vX+Qe7"Zk4m=2Lw'
 """An invented key: of characters that every way of writing it changes."""
 
-_DECLARED: Final = {"secrets": (VARIABLE,)}
+DECLARED: Final = {"secrets": (VARIABLE,)}
+"""The settings of a run that looks for it."""
 
 
-def _key() -> str:
+def key() -> str:
+    """The key as a provider reads it."""
     return os.environ.get(VARIABLE) or VALUE
 
 
@@ -45,43 +47,43 @@ def _key() -> str:
 
 class _Shown(Changed):
     def __repr__(self) -> str:
-        return f"TarnbrookProvider(site='handbook', api_key='{_key()}')"
+        return f"TarnbrookProvider(site='handbook', api_key='{key()}')"
 
 
-@fault("KP-604", fragment="as it is, in repr(provider)", settings=_DECLARED)
+@fault("KP-604", fragment="as it is, in repr(provider)", settings=DECLARED)
 def key_in_repr(sound: Any) -> Any:
     """The provider is a dataclass, and its repr() shows the key among its fields."""
     return _Shown(sound)
 
 
-@fault("KP-604", fragment="description['label']", settings=_DECLARED)
+@fault("KP-604", fragment="description['label']", settings=DECLARED)
 def key_in_label(sound: Any) -> Any:
     """The label names the connection, key and all, so a settings page shows it."""
-    return describing(sound, lambda said: {**said, "label": f"Tarnbrook at handbook:{_key()}"})
+    return describing(sound, lambda said: {**said, "label": f"Tarnbrook at handbook:{key()}"})
 
 
-@fault("KP-604", fragment="health['message']", settings=_DECLARED)
+@fault("KP-604", fragment="health['message']", settings=DECLARED)
 def key_in_health(sound: Any) -> Any:
     """health() says with which key the back end was reached."""
-    return Changed(sound, health=lambda: {"status": "ready", "message": f"connected with {_key()}"})
+    return Changed(sound, health=lambda: {"status": "ready", "message": f"connected with {key()}"})
 
 
-@fault("KP-604", fragment="in Base64, in answer", settings=_DECLARED)
+@fault("KP-604", fragment="in Base64, in answer", settings=DECLARED)
 def basic_header_in_metadata(sound: Any) -> Any:
     """The vendor's record keeps the request that found it, and with it the Basic header."""
-    return with_metadata(sound, request=f"GET /search, Basic {b64encode(f'reader:{_key()}'.encode()).decode()}")
+    return with_metadata(sound, request=f"GET /search, Basic {b64encode(f'reader:{key()}'.encode()).decode()}")
 
 
-@fault("KP-604", fragment="percent-encoded, in answer", settings=_DECLARED)
+@fault("KP-604", fragment="percent-encoded, in answer", settings=DECLARED)
 def key_in_a_link(sound: Any) -> Any:
     """The citation is the address that the API was asked at, with the key in a parameter that no list names."""
-    return with_source(sound, uri=f"https://handbook.example.com/approvals?site={quote(_key(), safe='')}")
+    return with_source(sound, uri=f"https://handbook.example.com/approvals?site={quote(key(), safe='')}")
 
 
-@fault("KP-604", fragment="escaped as in JSON, in answer", settings=_DECLARED)
+@fault("KP-604", fragment="escaped as in JSON, in answer", settings=DECLARED)
 def configuration_in_content(sound: Any) -> Any:
     """The back end indexes its own configuration, and a passage quotes it."""
-    return with_each(sound, lambda row: {**row, "content": f"{row['content']}\n{json.dumps({'apiKey': _key()})}"})
+    return with_each(sound, lambda row: {**row, "content": f"{row['content']}\n{json.dumps({'apiKey': key()})}"})
 
 
 # In what is raised.
@@ -113,22 +115,22 @@ def _failing(sound: Any, change: Callable[[Exception], BaseException]) -> Change
 
 
 def _header() -> str:
-    return f"GET https://handbook.example.com/search, Authorization: Bearer {_key()}"
+    return f"GET https://handbook.example.com/search, Authorization: Bearer {key()}"
 
 
-@fault("KP-605", fragment="the message of the exception", settings=_DECLARED)
+@fault("KP-605", fragment="the message of the exception", settings=DECLARED)
 def key_in_an_error(sound: Any) -> Any:
     """An error quotes the request that failed, with its header."""
     return _failing(sound, lambda error: _with(error, args=(f"{error}: {_header()}",)))
 
 
-@fault("KP-605", fragment="the arguments of the exception", settings=_DECLARED)
+@fault("KP-605", fragment="the arguments of the exception", settings=DECLARED)
 def key_in_arguments(sound: Any) -> Any:
     """The error's message is harmless, and its arguments hold the request, which an error tracker sends on."""
     return _failing(sound, lambda error: _CodedError(error, "refused", {"headers": [_header()]}))
 
 
-@fault("KP-605", fragment="a note of the exception", settings=_DECLARED)
+@fault("KP-605", fragment="a note of the exception", settings=DECLARED)
 def key_in_a_note(sound: Any) -> Any:
     """A helpful decorator adds the request to every exception as a note."""
 
@@ -139,13 +141,13 @@ def key_in_a_note(sound: Any) -> Any:
     return _failing(sound, noted)
 
 
-@fault("KP-605", fragment="the message of the __cause__", settings=_DECLARED)
+@fault("KP-605", fragment="the message of the __cause__", settings=DECLARED)
 def key_in_a_cause(sound: Any) -> Any:
     """The error is the provider's own, raised from the client's, which quotes the request."""
     return _failing(sound, lambda error: _with(_CodedError(error, "refused"), __cause__=ConnectionError(_header())))
 
 
-@fault("KP-605", fragment="the message of the __context__", settings=_DECLARED)
+@fault("KP-605", fragment="the message of the __context__", settings=DECLARED)
 def key_in_a_hidden_context(sound: Any) -> Any:
     """The error is raised "from None", which hides the client's from a traceback and leaves it for an error tracker."""
 
@@ -173,7 +175,7 @@ def _with(error: Exception, **attributes: Any) -> Exception:
 # In what is written.
 
 
-@fault("KP-606", fragment="a log record of 'tarnbrook.wire' at DEBUG", settings=_DECLARED)
+@fault("KP-606", fragment="a log record of 'tarnbrook.wire' at DEBUG", settings=DECLARED)
 def key_logged_at_debug(sound: Any) -> Any:
     """The client logs each request at DEBUG, to a logger that does not propagate, so that no test sees it."""
     logger = logging.getLogger("tarnbrook.wire")
@@ -181,30 +183,30 @@ def key_logged_at_debug(sound: Any) -> Any:
     return doing(sound, lambda _request: logger.debug("sending %s", _header()))
 
 
-@fault("KP-606", fragment="a log record of 'tarnbrook.audit' at INFO", settings=_DECLARED)
+@fault("KP-606", fragment="a log record of 'tarnbrook.audit' at INFO", settings=DECLARED)
 def key_beside_a_log_message(sound: Any) -> Any:
     """The key stands in the extra fields of a log record, which only the JSON formatter of production writes."""
     logger = logging.getLogger("tarnbrook.audit")
-    return doing(sound, lambda _request: logger.info("asked", extra={"connection": {"key": _key()}}))
+    return doing(sound, lambda _request: logger.info("asked", extra={"connection": {"key": key()}}))
 
 
-@fault("KP-606", fragment="in a warning", settings=_DECLARED)
+@fault("KP-606", fragment="in a warning", settings=DECLARED)
 def key_in_a_warning(sound: Any) -> Any:
     """A warning about an old way to log in, which Python does not show by default, quotes the key."""
 
     def warn(_request: RetrievalRequest) -> None:
-        warnings.warn(f"Tarnbrook keys such as {_key()} are replaced by tokens", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"Tarnbrook keys such as {key()} are replaced by tokens", DeprecationWarning, stacklevel=2)
 
     return doing(sound, warn)
 
 
-@fault("KP-606", fragment="in standard output", settings=_DECLARED)
+@fault("KP-606", fragment="in standard output", settings=DECLARED)
 def key_printed(sound: Any) -> Any:
     """A print() of the headers was left in."""
-    return doing(sound, lambda _request: print({"Authorization": f"Bearer {_key()}"}))  # noqa: T201 - the mistake itself
+    return doing(sound, lambda _request: print({"Authorization": f"Bearer {key()}"}))  # noqa: T201 - the mistake itself
 
 
-@fault("KP-606", fragment="in standard output", settings=_DECLARED)
+@fault("KP-606", fragment="in standard output", settings=DECLARED)
 def key_printed_when_cancelled(sound: Any) -> Any:
     """A search that is cancelled prints the headers of its request."""
 
@@ -223,7 +225,7 @@ def key_printed_when_cancelled(sound: Any) -> Any:
 # While closing.
 
 
-@fault("KP-607", fragment="in standard error", settings=_DECLARED)
+@fault("KP-607", fragment="in standard error", settings=DECLARED)
 def key_written_while_closing(sound: Any) -> Any:
     """close() writes to standard error which connections it drops, with their keys."""
 
@@ -235,7 +237,7 @@ def key_written_while_closing(sound: Any) -> Any:
     return Changed(sound, close=close)
 
 
-@fault("KP-607", fragment="the message of the exception", settings=_DECLARED)
+@fault("KP-607", fragment="the message of the exception", settings=DECLARED)
 def key_in_the_error_of_a_closed_client(sound: Any) -> Any:
     """A closed client says, when it is asked again, what it was: address, user and key."""
     state = {"open": True}
@@ -255,8 +257,8 @@ def key_in_the_error_of_a_closed_client(sound: Any) -> Any:
 # While it is made.
 
 
-@fault("KP-606", fragment="a log record of 'tarnbrook.setup' at INFO", settings=_DECLARED)
+@fault("KP-606", fragment="a log record of 'tarnbrook.setup' at INFO", settings=DECLARED)
 def key_logged_when_made(sound: Any) -> Any:
     """The constructor logs its configuration once, key and all, and is quiet from then on."""
-    logging.getLogger("tarnbrook.setup").info("configured with %s", {"site": "handbook", "api_key": _key()})
+    logging.getLogger("tarnbrook.setup").info("configured with %s", {"site": "handbook", "api_key": key()})
     return Changed(sound)
