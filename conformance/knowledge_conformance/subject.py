@@ -42,8 +42,7 @@ class Life:
 
     ``executor`` is the loop's default one. ``entered`` means that a context manager holds the provider, on the loop
     that it was entered on; ``spent`` that another check closed it, where it is one object for the whole run.
-    ``overheard`` is what came out of the declared secrets while it was made, where that was listened to. ``met`` means
-    that calls at once were all answered on its first loop, where that was tried.
+    ``overheard`` is what came out of the declared secrets while it was made, where that was listened to.
     """
 
     stood: Standing
@@ -51,7 +50,6 @@ class Life:
     entered: bool = False
     spent: bool = False
     overheard: list[Leak] = field(default_factory=list)
-    met: bool = False
 
 
 class Surveyor(Protocol):
