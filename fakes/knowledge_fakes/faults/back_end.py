@@ -30,6 +30,7 @@ from knowledge_provider.answers import read_json, results_in
 from knowledge_provider.services import time_limit
 
 _PAGE: Final = 3
+_FAILURES: Final = 3
 
 # Connections
 
@@ -121,6 +122,25 @@ def broken_is_empty(sound: Any) -> Any:
 def bad_gateway_is_empty(sound: Any) -> Any:
     """A status of 502, from a proxy that cannot reach the service, is none of the service's, and becomes nothing."""
     return _nothing_at(sound, lambda status: status == 502)
+
+
+@fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP)
+def bad_gateway_behind_a_breaker(sound: Any) -> Any:
+    """A status of 502 becomes nothing; that is seldom seen, since after three failures in a row nothing is asked."""
+    inner, failed = _nothing_at(sound, lambda status: status == 502), [0]
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        if failed[0] >= _FAILURES:
+            raise errors.KnowledgeUnavailableError("the service failed three times in a row, and was not asked again")
+        try:
+            answer = await ask(inner, request, context)
+        except Exception:
+            failed[0] += 1
+            raise
+        failed[0] = 0
+        return answer
+
+    return Changed(inner, retrieve=retrieve)
 
 
 @fault("KP-521", fragment="from the second page on", settings=CUT, over=OVER_HTTP)

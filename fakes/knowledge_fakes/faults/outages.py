@@ -19,10 +19,11 @@ from knowledge_fakes.faults._over_http import (
     failing,
     probing,
     reading,
+    refuse,
     results_of,
 )
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
-from knowledge_provider.services import refusal
+from knowledge_provider.services import refusal, time_limit
 
 # Afterwards
 
@@ -58,6 +59,25 @@ def keeps_a_broken_client(sound: Any) -> Any:
             if failed_by(sound, error, RESET):
                 await sound.client.aclose()
             raise
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-524", fragment="after a call with an empty body", settings=CUT, over=OVER_HTTP)
+def keeps_what_it_cannot_read(sound: Any) -> Any:
+    """Whatever comes with a status of success is kept before it is read, and is all there is for that question."""
+    kept: dict[str, Any] = {}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        if request.filters or context.signal.cancelled:
+            return await ask(sound, request, context)
+        question = request.model_dump_json()
+        if question not in kept:
+            async with time_limit(context.signal):
+                response = await sound.ask(request)
+            refuse(response)
+            kept[question] = response
+        return results_of(kept[question], request)
 
     return Changed(sound, retrieve=retrieve)
 
