@@ -124,25 +124,6 @@ def bad_gateway_is_empty(sound: Any) -> Any:
     return _nothing_at(sound, lambda status: status == 502)
 
 
-@fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP)
-def bad_gateway_behind_a_breaker(sound: Any) -> Any:
-    """A status of 502 becomes nothing; that is seldom seen, since after three failures in a row nothing is asked."""
-    inner, failed = _nothing_at(sound, lambda status: status == 502), [0]
-
-    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        if failed[0] >= _FAILURES:
-            raise errors.KnowledgeUnavailableError("the service failed three times in a row, and was not asked again")
-        try:
-            answer = await ask(inner, request, context)
-        except Exception:
-            failed[0] += 1
-            raise
-        failed[0] = 0
-        return answer
-
-    return Changed(inner, retrieve=retrieve)
-
-
 @fault("KP-521", fragment="from the second page on", settings=CUT, over=OVER_HTTP)
 def lost_page_is_the_end(sound: Any) -> Any:
     """A second page that the service refuses is taken for the end, and half of the results for all."""
@@ -174,6 +155,25 @@ def status_is_not_looked_at(sound: Any) -> Any:
         return results_in({"results": answer.get("results", [])}, request.top_k, score_kind="similarity")
 
     return reading(sound, read)
+
+
+@fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP)
+def bad_gateway_behind_a_breaker(sound: Any) -> Any:
+    """A status of 502 becomes nothing; that is seldom seen, since after three failures in a row nothing is asked."""
+    inner, failed = _nothing_at(sound, lambda status: status == 502), [0]
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        if failed[0] >= _FAILURES:
+            raise errors.KnowledgeUnavailableError("the service failed three times in a row, and was not asked again")
+        try:
+            answer = await ask(inner, request, context)
+        except Exception:
+            failed[0] += 1
+            raise
+        failed[0] = 0
+        return answer
+
+    return Changed(inner, retrieve=retrieve)
 
 
 @fault("KP-521", "KP-525", fragment="the words in which the back end said", settings=CUT, over=OVER_HTTP)
