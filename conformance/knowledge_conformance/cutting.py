@@ -25,6 +25,9 @@ from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 DEADLINE_SECONDS: Final = 1.0
 """How much time a call has while the network is cut; less where the settings give a call less."""
 
+IN_A_ROW: Final = 2
+"""Failures after which there is an ordinary answer: some clients give up for a while after three."""
+
 NOT_ASKED: Final = (
     "the network is cut only where that is asked for: --inject-network-faults, or the setting of that name"
 )
@@ -32,7 +35,13 @@ NO_CALL: Final = (
     "an answer made no call through httpx, httpx2, aiohttp, urllib3 or requests, so there is no network to cut"
 )
 _EVERYWHERE: Final = Where()
+_SHOWN_MAX: Final = 3
 _LATE_HINT: Final = "bound the whole call by context.signal.remaining(), retries and the reading of a body included"
+
+
+def trials(count: int) -> int:
+    """How many calls so many trials take at most, with the ordinary answers between them."""
+    return count + (count - 1) // IN_A_ROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,9 @@ class Cutting:
         self._control: RetrievalRequest = max(known, key=lambda exchange: exchange.count).request
         self._pages = True
         self._recording = Recording(())
+        self._failures = 0
+        self._asked = False
+        self._unjudged: list[str] = []
 
     async def record(self) -> Recording:
         """What an ordinary answer takes: the control. Raises ``Inapplicable`` when it makes no call."""
@@ -84,8 +96,10 @@ class Cutting:
     ) -> Trial:
         """One call, with ``seconds`` of time, while the calls of a client's that ``where`` says meet the outage.
 
-        Raises ``Hang`` when it does not end in the time for a call.
+        After ``IN_A_ROW`` failures an ordinary answer is asked for first. Raises ``Hang`` when the call does not end in
+        the time for one.
         """
+        await self.rest()
         self._network.calls.clear()
         fate = self._read_as(outage.fate, where)
         with self._network.cut(fate, where.step, later=where.later), said_of(outage):
@@ -94,7 +108,26 @@ class Cutting:
         if exchange.seconds > self._subject.settings.timeout:
             raise Hang(wanted=self._in_time, saw="that it took longer", hint=_LATE_HINT, where=str(trial))
         self._subject.show(str(trial))
+        self._note(trial)
         return trial
+
+    def _note(self, trial: Trial) -> None:
+        failed = trial.exchange.error is not None
+        self._failures = self._failures + 1 if failed else 0
+        self._asked = self._asked or trial.asked
+        if failed and not self._network.calls:
+            self._unjudged.append(trial.outage.said)
+
+    def refuse_unjudged(self) -> None:
+        """Raise ``Inconclusive`` when calls failed without asking, and others did ask: of those nothing is known."""
+        if self._asked and self._unjudged:
+            shown = self._unjudged[:_SHOWN_MAX]
+            more = len(self._unjudged) - len(shown)
+            raise Inconclusive(
+                f"after some failures it asked no more, and was not seen with {'; '.join(shown)}"
+                + (f"; and {more} more" if more else ""),
+                hint="turn a circuit breaker off where the provider is made for the kit, or let it bear three failures",
+            )
 
     async def trial_at(self, where: Where, outage: Outage, request: RetrievalRequest) -> Trial:
         """One call as ``trial`` makes it; for later pages the control's, which had some.
@@ -118,14 +151,18 @@ class Cutting:
             ending = await self._subject.health()
         return ending, bool(self._network.calls)
 
-    async def back(self) -> None:
-        """An ordinary answer between failures, so that what gives up after several in a row goes on asking."""
-        await self.whole(self._control)
+    async def rest(self) -> None:
+        """After several failures in a row an ordinary answer, so that what gives up after some more goes on asking."""
+        if self._failures >= IN_A_ROW:
+            self._failures = 0
+            await self.whole(self._control)
 
     async def whole(self, request: RetrievalRequest) -> tuple[Exchange, bool]:
         """The same request with the network as it was, and whether that made a call."""
         self._network.calls.clear()
         exchange = await self._subject.attempt(request.model_copy(deep=True))
+        if exchange.error is None:
+            self._failures = 0
         self._remember(exchange)
         return exchange, bool(self._network.calls)
 
@@ -186,7 +223,8 @@ class Cutting:
 async def cutting(subject: Subject, words: str) -> AsyncIterator[Cutting]:
     """The subject with its network in the kit's hands, for as long as the block lasts.
 
-    Raises ``Inapplicable`` where nobody asked for it, and ``Inconclusive`` where there is no answer to compare with.
+    Raises ``Inapplicable`` where nobody asked for it, ``Inconclusive`` where there is no answer to compare with, and at
+    the end of a block that ends well what ``refuse_unjudged`` does.
     """
     if not subject.settings.inject_network_faults:
         raise Inapplicable(NOT_ASKED)
@@ -194,7 +232,9 @@ async def cutting(subject: Subject, words: str) -> AsyncIterator[Cutting]:
     with watched(subject.settings.timeout) as network:
         if network is None:
             raise Inconclusive("another run in this process has cut the network", hint="run one after the other")
-        yield Cutting(subject, network, known, words)
+        cut = Cutting(subject, network, known, words)
+        yield cut
+        cut.refuse_unjudged()
 
 
 @contextlib.contextmanager

@@ -6,10 +6,10 @@ any value.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from knowledge_conformance.plain import copied
+from knowledge_conformance.plain import copied, is_exactly
 
 _NAME: Final = re.compile(
     r"^[!-]|^(?i:no|not|non)(?=[_. -]|[A-Z])|(?i:exclu|except|without|omit)|(?:!=?|<>|≠)$"
@@ -31,7 +31,16 @@ def excluded_value(value: object) -> str | None:
 
 
 def fields_with(rows: Iterable[Mapping[str, Any]], value: object) -> set[str]:
-    """The fields in which results show the value that a filter leaves out, if it is one that does."""
+    """The fields in which results show what a filter leaves out, if it is one that does: its value, or one of them."""
+    wanted = [(type(each), each) for each in _left_out(value)]
+    return {name for row in rows for name, held in row.items() if (type(held), held) in wanted}
+
+
+def _left_out(value: object) -> Iterator[object]:
+    if is_exactly(value, dict, list, tuple):
+        several: Any = value.values() if type(value) is dict else value
+        for each in several:
+            yield from _left_out(each)
+        return
     left_out = excluded_value(value)
-    wanted = value if left_out is None else left_out
-    return {name for row in rows for name, held in row.items() if type(held) is type(wanted) and held == wanted}
+    yield value if left_out is None else left_out

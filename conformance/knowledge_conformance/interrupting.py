@@ -149,15 +149,22 @@ class Interrupting:
         """
         if request is None:
             (request,) = await self._subject.unasked(1)
+        task, held = await self.cancelled(at, request)
+        if task is None:
+            return None
+        await refuse_swallowed(task, request, held)
+        self._cuts += 1
+        return Cut(request, held, await self._left())
+
+    async def cancelled(self, at: int, request: RetrievalRequest) -> tuple["asyncio.Task[Any] | None", str]:
+        """A call that was cancelled at one await, ended or given up, and where; None when it ended before that one."""
         call = await _Call.begin(self._subject, request, self._watch, at)
         if call is None or not await call.reached():
             self._stuck = call is not None and call.hung
-            return None
+            return None, ""
         held = within(authors(call.stepped.held))
         await asyncio.wait({call.task}, timeout=GRACE_SECONDS)
-        await refuse_swallowed(call.task, request, held)
-        self._cuts += 1
-        return Cut(request, held, await self._left())
+        return call.task, held
 
     def look(self) -> None:
         """Count one observation, however many awaits there were; raises ``Inconclusive`` when none was cancelled at."""
@@ -190,19 +197,29 @@ def interrupting(subject: Subject) -> Iterator[Interrupting]:
 
 
 async def cut_at_some(
-    subject: Subject, most: int, before: Callable[[RetrievalRequest], None], after: Callable[[], None]
+    subject: Subject,
+    most: int,
+    before: Callable[[RetrievalRequest], None],
+    after: Callable[[BaseException | None], None],
 ) -> None:
     """Cancel calls at ``most`` of their awaits at most, whatever comes of it: of that KP-701, KP-702 and KP-709 tell.
 
-    ``before`` and ``after`` are called around each. ``BEFORE`` calls are made besides.
+    ``before`` and ``after`` are called around each, the latter with what was raised. ``BEFORE`` calls are made besides.
     """
     with interrupting(subject) as calls, suppress(Inapplicable, ProviderRaisedError, Violation):
         async for at in calls.awaits(most):
             (request,) = await subject.unasked(1)
             before(request)
-            with suppress(Violation):
-                await calls.cut(at, request)
-            after()
+            task, _ = await calls.cancelled(at, request)
+            after(None if task is None or not task.done() else _raised(task))
+
+
+def _raised(task: "asyncio.Task[Any]") -> BaseException | None:
+    try:
+        value = task.result()
+    except asyncio.CancelledError as error:  # as it left the provider, with all that was put to it on the way
+        return error
+    return value.error if type(value) is Raised else None
 
 
 class _Call:

@@ -10,13 +10,16 @@ from knowledge_conformance.checks import (
     merging_calls,
     merging_ending,
     merging_isolation,
+    merging_order,
     merging_reading,
     merging_records,
     merging_said,
+    merging_standing,
 )
 from knowledge_conformance.merging_subject import MergingSubject
 
 CHECKS: Final[tuple[Check, ...]] = in_phases(
+    *merging_order.CHECKS,
     *merging_records.CHECKS,
     *merging_reading.CHECKS,
     *merging_isolation.CHECKS,
@@ -24,6 +27,7 @@ CHECKS: Final[tuple[Check, ...]] = in_phases(
     *merging_again.CHECKS,
     *merging_calls.CHECKS,
     *merging_asking.CHECKS,
+    *merging_standing.CHECKS,
     *merging_said.CHECKS,
 )
 """Every check of what merges a task's sources with what a host knows itself."""

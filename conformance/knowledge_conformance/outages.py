@@ -24,6 +24,7 @@ _JSON: Final = {"content-type": "application/json"}
 _HTML: Final = {"content-type": "text/html; charset=utf-8"}
 _SECRET_NAME: Final = re.compile(r"authorization|cookie|key|pass|secret|signature|token|\bsig\b", re.IGNORECASE)
 _VALUES_MAX: Final = 200
+_OK: Final = 200
 
 
 class Where(NamedTuple):
@@ -111,6 +112,11 @@ class Outage:
     code: str | None = None
     partial: bool = False
 
+    @property
+    def calls_itself_sound(self) -> bool:
+        """Whether it is a reply with the status of an answer."""
+        return isinstance(self.fate, Reply) and self.fate.status == _OK
+
 
 def of_later_pages(outage: Outage) -> Outage:
     """The same for what comes after a first page: whatever is found then is half an answer."""
@@ -145,18 +151,26 @@ def silence(recording: Recording) -> list[Outage]:
 
 
 def statuses(text: str) -> list[Outage]:
-    """Replies whose status says that they are none; ``text`` stands in their bodies."""
+    """Replies whose status says that they are none; ``text`` stands in their bodies.
+
+    Last the one that says when to ask again: a provider that keeps to it asks no more for so long.
+    """
     return [
         _status(401, text, "knowledge_unauthorized"),
         _status(403, text, "knowledge_unauthorized", html=True),
         _status(404, text),
         _status(408, text),
         _status(429, text, "knowledge_rate_limited", html=True),
-        _status(429, text, "knowledge_rate_limited", retry_after=True),
         _status(500, text, "knowledge_unavailable"),
         _status(502, text, "knowledge_unavailable", html=True),
-        _status(503, text, "knowledge_unavailable", html=True),
+        unavailable(text),
+        _status(429, text, "knowledge_rate_limited", retry_after=True),
     ]
+
+
+def unavailable(text: str) -> Outage:
+    """The reply of a back end that is down for now."""
+    return _status(503, text, "knowledge_unavailable", html=True)
 
 
 def _status(
@@ -303,10 +317,10 @@ def planted(recording: Recording, credentials: Mapping[str, str], *, every: bool
     """
     text = "; ".join(f"invalid {name}: {value}" for name, value in credentials.items())
     refused, unknown, late, reset = connection()
-    unauthorized, forbidden, absent, slow, limited, limited_for, broken, gateway, down = statuses(text)
+    unauthorized, forbidden, absent, slow, limited, broken, gateway, down, limited_for = statuses(text)
     empty, page, half, error, shaped = bodies(recording, text)
     silent, dripping = silence(recording)
     copies = [copy.outage for copy in damaged(recording, seed=0, single=0)[:1]]
-    kinds = [refused, unauthorized, limited_for, down, reset, late, forbidden, absent, broken, gateway, page, error]
+    kinds = [refused, unauthorized, down, reset, late, forbidden, absent, broken, gateway, page, error]
     alike = [unknown, broken_off(recording), slow, limited, empty, half, shaped, dripping]
-    return [*kinds, *copies, silent, *(alike if every else ())]
+    return [*kinds, *copies, silent, *(alike if every else ()), limited_for]

@@ -152,7 +152,9 @@ class SourceSubject(Watched):
         shown = show_asked(query, asked)
         ending = await self._called("retrieve", query, refs, context, shown=shown, signal=context.signal)
         request = RetrievalRequest(query=query)
-        exchange = SourceExchange(request, context, ending.value, ending.error, ending.seconds, refs=asked)
+        exchange = SourceExchange(
+            request, context, ending.value, ending.error, ending.seconds, ending.awaited, refs=asked
+        )
         self.answered(shown, str(exchange))
         return exchange
 

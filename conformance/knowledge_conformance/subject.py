@@ -46,9 +46,8 @@ class Life:
 
     ``executor`` is the loop's default one. ``entered`` means that a context manager holds the provider, on the loop
     that it was entered on; ``spent`` that another check closed it, where it is one object for the whole run.
-    ``overheard`` is what came out of the declared secrets while it was made, where that was listened to. ``met`` means
-    that calls at once were all answered on its first loop, where that was tried. ``misread`` is a fault of it: what it
-    reads in the place of replies that are no answer.
+    ``overheard`` is what came out of the declared secrets while it was made, where that was listened to. ``misread`` is a
+    fault of it: what it reads in the place of replies that are no answer.
     """
 
     stood: Standing
@@ -56,7 +55,6 @@ class Life:
     entered: bool = False
     spent: bool = False
     overheard: list[Leak] = field(default_factory=list)
-    met: bool = False
     misread: "Misread | None" = None
 
 

@@ -178,13 +178,6 @@ def ending_lines(reports: Iterable[Report]) -> Iterator[str]:
             yield from _field("exit 1", f"{report.target}: the proof fails: {report.proof.sentence}")
 
 
-def report_lines(report: Report) -> Iterator[str]:
-    """A whole report: one line per check, then the notes and the verdict."""
-    yield from (check_line(check) for check in report.checks)
-    yield from note_lines(report)
-    yield from verdict_lines(report)
-
-
 def failures(report: Report) -> Iterable[CheckReport]:
     """The checks that make the provider not conformant."""
     return (check for check in report.checks if check.outcome in FAILING)

@@ -48,6 +48,7 @@ class Watched:
         self.calls: int = 0
         self.shared: int = 0
         self.observations: int = 0
+        self.met: bool = False
         self.transcript: deque[str] = deque(maxlen=TRANSCRIPT_MAX)
         self.shown: str | None = None
         self._asked: dict[str, BaseModel] = {}

@@ -271,13 +271,13 @@ def blocking() -> Blocking:
 
 
 def caching() -> Asking:
-    """Keeps every answer, and gives it again."""
+    """Keeps every answer that is one, and gives it again."""
     inner, kept = with_httpx(), dict[bytes, Came]()
 
     async def ask(question: bytes, seconds: float) -> Came:
         if question not in kept:
             came = await inner._ask(question, seconds)
-            if came.status != 200:
+            if came.status != 200 or b'"results"' not in came.body:
                 return came
             kept[question] = came
         return kept[question]
@@ -300,6 +300,38 @@ def with_a_breaker() -> Asking:
                 state.update(failed=0, until=time.monotonic() + 30)
             raise
         state["failed"] = 0
+        return came
+
+    return Asking(ask, inner.close)
+
+
+def with_a_lasting_breaker() -> Asking:
+    """After three failures, however far apart, it refuses without asking."""
+    inner, state = with_httpx(), {"failed": 0}
+
+    async def ask(question: bytes, seconds: float) -> Came:
+        if state["failed"] >= 3:
+            raise ConnectionError("not asked: it failed three times")
+        try:
+            came = await inner._ask(question, seconds)
+        except Exception:
+            state["failed"] += 1
+            raise
+        state["failed"] += came.status != 200
+        return came
+
+    return Asking(ask, inner.close)
+
+
+def with_patience() -> Asking:
+    """Asks no more for as long as the service wants to be left alone."""
+    inner, state = with_httpx(), {"until": 0.0}
+
+    async def ask(question: bytes, seconds: float) -> Came:
+        if time.monotonic() < state["until"]:
+            raise ConnectionError("not asked: the service said to wait")
+        came = await inner._ask(question, seconds)
+        state["until"] = time.monotonic() + float(came.headers.get("retry-after", 0))
         return came
 
     return Asking(ask, inner.close)

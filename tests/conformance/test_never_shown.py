@@ -13,9 +13,10 @@ from leaking import LEAKS
 from knowledge_conformance.catalogue import BY_ID
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
+from knowledge_conformance.summary import summary_lines
 from knowledge_conformance.taint import Found, found_in
 from knowledge_conformance.target import load
-from knowledge_conformance.terminal import failure_lines, report_lines
+from knowledge_conformance.terminal import failure_lines
 from knowledge_fakes.faults import Fault, links
 from knowledge_fakes.faults.secrets import VALUE, VARIABLE
 
@@ -113,6 +114,8 @@ def assert_hidden(fault: Fault, hidden: Mapping[str, str], settings: Mapping[str
     run_of = Run(load(f"knowledge_fakes.faulty:{fault.name}"), chosen)
     result = run_of.result(BY_ID[fault.trips[0]])
     run_of.close()
-    lines = [*failure_lines(result, run_of.name, chosen), *report_lines(run_of.report()), run_of.report().to_json()]
+    report = run_of.report()
+    shown = (line.text for line in summary_lines(report, chosen, verbose=True))
+    lines = [*failure_lines(result, run_of.name, chosen), *shown, report.to_json()]
     assert result.saw
     assert found_in("\n".join(lines), hidden) is None

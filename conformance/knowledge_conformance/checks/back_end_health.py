@@ -51,7 +51,7 @@ async def health_tells_an_outage(subject: Subject) -> None:
 def _kinds(words: str) -> list[Outage]:
     silent, _ = outages.silence(outages.Recording(()))
     page = next(each for each in outages.bodies(outages.Recording(()), words) if "HTML" in each.said)
-    return [outages.connection()[0], outages.statuses(words)[-1], page, silent]
+    return [outages.connection()[0], outages.unavailable(words), page, silent]
 
 
 def _refuse_no_status(subject: Subject, ending: Ending, outage: Outage) -> None:

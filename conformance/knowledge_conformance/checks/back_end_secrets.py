@@ -7,7 +7,7 @@ from knowledge_conformance import outages
 from knowledge_conformance.channels import Leak, Search, Texts, texts_of_answer, texts_of_error
 from knowledge_conformance.check import Check, Hang, Inapplicable, Level, Violation, calls_where
 from knowledge_conformance.checks.back_end import CONTROL_CALLS, cut_check, refuse_nothing_seen, words_of
-from knowledge_conformance.cutting import DEADLINE_SECONDS, Cutting, cutting
+from knowledge_conformance.cutting import DEADLINE_SECONDS, Cutting, cutting, trials
 from knowledge_conformance.declared import searchable
 from knowledge_conformance.exchange import show_request
 from knowledge_conformance.listening import Listener, listening
@@ -17,14 +17,12 @@ from knowledge_provider import RetrievalRequest
 
 _KINDS: Final = 14
 _EVERY_KIND: Final = 22
-_IN_A_ROW: Final = 4
-"""Failures after which there is an ordinary answer: many clients give up for a while after five."""
 _SILENCE_SECONDS: Final = 0.2
 _HEALTH_CALLS: Final = 2
 
 
 def _calls(kinds: int) -> int:
-    return CONTROL_CALLS + _HEALTH_CALLS + kinds + (kinds - 1) // _IN_A_ROW
+    return CONTROL_CALLS + _HEALTH_CALLS + trials(kinds)
 
 
 # Clause 5.10, and 6.4: what a back end says is not the provider's own text.
@@ -76,13 +74,14 @@ class _Hearing(NamedTuple):
             self.listener.settle()
 
     async def of_failures(self, kinds: list[Outage], silence: list[Outage]) -> None:
-        (request,) = await self.subject.unasked(1)
-        for at, outage in enumerate(kinds):
-            if at and at % _IN_A_ROW == 0:
-                # What gives up after several failures in a row has to go on. This is no failure's text.
-                self.search.call = ""
-                await self.cut.back()
-                self.listener.settle()
+        (usual,) = await self.subject.unasked(1)
+        for outage in kinds:
+            # A cache may keep what calls itself a success.
+            (request,) = await self.subject.unasked(1) if outage.calls_itself_sound else (usual,)
+            # An ordinary answer's is no failure's text.
+            self.search.call = ""
+            await self.cut.rest()
+            self.listener.settle()
             self.search.call = f"{show_request(request)}, with {outage.said}"
             # That nobody waits for ever is for KP-520 to say.
             with suppress(Hang) if outage in silence else nullcontext():

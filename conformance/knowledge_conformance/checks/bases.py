@@ -99,23 +99,30 @@ async def bases_restrict_the_answer(subject: Subject) -> None:
     """An answer for a knowledge base holds what is in that base, and nothing of another.
 
     A person who may search one base is shown another's documents otherwise. Each base that the settings name is asked a
-    query that finds something in it, and each other one's: what those find is what it has to keep out.
+    query that finds something in it, and each other one's: what those find is what it has to keep out. Of one base
+    alone nobody knows that.
     """
     bases, queries = _bases(subject.settings), await _queries(subject)
     finding = {base.name: await _finding(subject, base, queries) for base in bases}
     for base in bases:
-        for other, query in finding.items():
+        for other, found in finding.items():
             if other != base.name:
-                await _asked(subject, base, query)
-        subject.observe()
+                await _asked(subject, base, found.request.query)
+                subject.observe(not base.others.isdisjoint(ids_of(found)))
+    if not subject.observations:
+        raise Inconclusive(
+            "no base found what the settings place in another one alone, so there was nothing to keep out",
+            hint=f"name {_SET}; one base alone shows no more than that it is answered",
+        )
 
 
-async def _finding(subject: Subject, base: _Base, queries: Sequence[str]) -> str:
-    """The first of the queries that finds what the settings place in a base; raises ``Inconclusive``."""
+async def _finding(subject: Subject, base: _Base, queries: Sequence[str]) -> Exchange:
+    """The answer to the first of the queries that finds what the settings place in a base; raises ``Inconclusive``."""
     for query in queries:
-        found = {*ids_of(await _asked(subject, base, query))}
+        exchange = await _asked(subject, base, query)
+        found = {*ids_of(exchange)}
         if found & base.held or (found and not base.held):
-            return query
+            return exchange
     raise Inconclusive(
         f"nothing that the settings place in {show(base.name)} came to any of {len(queries)} queries",
         hint="name queries that find documents of each base (queries = [...]), and what they find in [bases]",

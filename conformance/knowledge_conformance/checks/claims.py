@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from knowledge_conformance.check import Check, Inapplicable, Level, Violation, check
-from knowledge_conformance.checks.filtering import NO_SUCH_VALUE, ask_filtered, contradicts, metadata_of
+from knowledge_conformance.checks.filtering import ask_filtered, contradicts, metadata_of
 from knowledge_conformance.checks.identity import claims
 from knowledge_conformance.exchange import Exchange, source_of
+from knowledge_conformance.impossible import NO_SUCH_VALUE
 from knowledge_conformance.plain import is_exactly
 from knowledge_conformance.ranges import beyond
 from knowledge_conformance.render import show

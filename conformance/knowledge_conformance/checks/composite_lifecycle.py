@@ -13,18 +13,21 @@ from knowledge_conformance.checks.composite_children import (
     Working,
     all_set,
     finding,
+    passage,
     require_passages,
 )
 from knowledge_conformance.checks.composite_loops import in_own_loop
+from knowledge_conformance.checks.loops import AT_ONCE, Came, all_answered, at_once, refuse_unanswered
 from knowledge_conformance.composite_subject import Composite, CompositeSubject
 from knowledge_conformance.plain import model_fields
 from knowledge_conformance.render import show, show_error
 from knowledge_fakes.scripted import HeldProvider, ScriptedProvider
-from knowledge_provider import Health, limits
+from knowledge_provider import Health, RetrievalRequest, limits
 from knowledge_provider.text import is_a
 
 _LEFT_SECONDS: Final = 0.5
 """How long after closing something may still be at work (clause 2.3)."""
+_TURNS: Final = 3
 
 
 # Clause 2.1
@@ -138,16 +141,21 @@ async def a_second_loop_will_do(subject: CompositeSubject) -> None:
     """A composite works on a second event loop after the first one has ended.
 
     Who calls asyncio.run once for each question, in a script or a worker, has another loop each time. A lock or a task
-    that is kept from the first is of no use on the next.
+    that is kept from the first is of no use on the next. On both loops a call is made alone and several at once, since
+    a lock of asyncio keeps to the loop on which a call first had to wait for it.
     """
     made: list[Composite] = []
 
     async def first() -> None:
-        made.append(await subject.compose({"first": finding("first", "one")}))
+        made.append(await subject.compose({"first": _taking_turns("first"), "second": _taking_turns("second")}))
         await _finds(made[0])
+        subject.met = all_answered(await _several(subject, made[0]))
 
     async def second() -> None:
         await _finds(made[0])
+        # As in KP-208: what turned calls away on the first loop says nothing on this one.
+        if subject.met:
+            refuse_unanswered(await _several(subject, made[0]), *AT_ONCE)
         await made[0].close()
 
     await in_own_loop(first, where="on a first event loop")
@@ -157,7 +165,24 @@ async def a_second_loop_will_do(subject: CompositeSubject) -> None:
 
 async def _finds(composite: Composite) -> None:
     hint = "keep no lock, queue, task or client between calls, or one for each loop"
-    require_passages(await composite.answer(REQUEST), ("one",), hint=hint)
+    require_passages(await composite.answer(REQUEST), ("first", "second"), hint=hint)
+
+
+async def _several(subject: CompositeSubject, composite: Composite) -> list[Came]:
+    # Each asks something else, so that none waits for another's answer.
+    queries = (f"{REQUEST.query} {number}" for number in range(subject.settings.concurrency))
+    return await at_once(composite.ask(RetrievalRequest(query=query)) for query in queries)
+
+
+def _taking_turns(key: str) -> ScriptedProvider:
+    """A child that lets others go on before it answers, so that whoever holds a lock meanwhile is waited for."""
+
+    async def answer(*_: object) -> Any:
+        for _turn in range(_TURNS):
+            await asyncio.sleep(0)
+        return {"results": [passage(key)]}
+
+    return ScriptedProvider([answer], key=key)
 
 
 # Clause 2.3

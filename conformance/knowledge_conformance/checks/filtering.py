@@ -1,4 +1,4 @@
-"""Clause 3.5: filters hold where they are claimed, else they are refused. Knows flat filters; no filter language."""
+"""Clause 3.5: filters hold where they are claimed, else they are refused. Knows no filter language."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -9,6 +9,7 @@ from knowledge_conformance.checks.identity import claims
 from knowledge_conformance.checks.requests import require_decided
 from knowledge_conformance.exchange import Exchange, as_dict, place
 from knowledge_conformance.exclusions import excluded_value, fields_with, reads_as_exclusion
+from knowledge_conformance.impossible import NO_SUCH_VALUE, impossible
 from knowledge_conformance.ownership import ids_of
 from knowledge_conformance.plain import copied, is_exactly
 from knowledge_conformance.ranges import Ends, beyond
@@ -19,8 +20,6 @@ from knowledge_provider import RetrievalRequest, error_code, limits
 
 FILTERS_MAX: Final = 4
 """How many of the filters that the settings name are asked."""
-NO_SUCH_VALUE: Final = "conformance-kit-no-such-value"
-"""What no field of any document equals."""
 _IMPOSSIBLE_MAX: Final = 3
 _UNSUPPORTED: Final = "knowledge_filters_unsupported"
 _SET: Final = (
@@ -81,7 +80,8 @@ async def filters_hold(subject: Subject) -> None:
     A filter that is dropped answers more than was asked for, and nobody sees it. Each filter of the settings selects
     what they say; where a result shows the field, with the value; and with a value that no document has, nothing. A
     number or a date may be a bound: it is asked for below and above all that documents have, of which one gives nothing
-    with a bound, and both with equality. A filter that leaves out what has the value has to leave something out.
+    with a bound, and both with equality. So is what an operator of a known name is given, as in {"$gte": 3}. A filter
+    that leaves out what has the value has to leave something out.
     """
     named = _named(subject.settings)
     if not await claims(subject, "filters"):
@@ -118,7 +118,7 @@ async def _ends(subject: Subject, named: tuple[FilterExpectation, ...], answers:
             if not excluding[probe.name]:
                 raise _dropped(asked)
         subject.observe(sum(exchange.error is None for exchange in asked))
-        if len(asked) > 1:
+        if len(asked) > 1 and _is_flat(probe.values[0]):
             # What was refused may be a bound that is checked.
             below, above = (exchange.error is not None or exchange.count > 0 for exchange in asked)
             ends[probe.name] = ends.get(probe.name, Ends()).joined(Ends(below, above))
@@ -240,16 +240,13 @@ class _Probe(NamedTuple):
 
 def _impossible(named: tuple[FilterExpectation, ...]) -> Iterator[_Probe]:
     """Each filter with one field after the other asked for what no document has, or with a field more that is."""
-    values = {name: _no_such(value) for each in named for name, value in each.filter.items() if _no_such(value)}
+    values = {name: ends for each in named for name, value in each.filter.items() if (ends := impossible(value))}
     for each in named:
-        own = sorted(values, key=lambda name: (name not in each.filter, name))
+        # A field may be asked in another shape here than elsewhere.
+        here = {**values, **{name: impossible(value) for name, value in each.filter.items()}}
+        own = sorted((name for name in here if here[name]), key=lambda name: (name not in each.filter, name))
         for name in islice(own, _IMPOSSIBLE_MAX):
-            yield _Probe(each.query, each.filter, name, values[name])
-
-
-def _no_such(value: object) -> tuple[Any, ...]:
-    # A boolean has no third value, and what an operator makes of one is not known.
-    return beyond(value) or ((NO_SUCH_VALUE,) if is_exactly(value, str) else ())
+            yield _Probe(each.query, each.filter, name, here[name])
 
 
 # Clause 3.5

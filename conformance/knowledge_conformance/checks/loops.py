@@ -1,13 +1,14 @@
 """Clause 2.4: a provider on a second event loop, and what it leaves of the first. Knows loops; judges no content."""
 
 import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
 from itertools import cycle
 from typing import Final
 
 from knowledge_conformance.check import Check, Hang, Inapplicable, Level, Violation, check
 from knowledge_conformance.checks.leaving import refuse_left
 from knowledge_conformance.checks.requests import refuse_unserved
-from knowledge_conformance.exchange import Exchange, show_request
+from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.leftovers import processes_since, sockets_since, tasks_since
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
@@ -31,51 +32,66 @@ async def _requests(subject: Subject) -> list[RetrievalRequest]:
     return [known[at].request.model_copy(deep=True) for at in (0, -1)]
 
 
-_ALONE: Final = (
+ALONE: Final = (
     "an answer on a second event loop, after the first has ended",
     "make one client for each running loop, when it is first used there; asyncio's objects belong to one loop",
 )
-_AT_ONCE: Final = (
+"""What is wanted of a call on a second loop, and what to do about one that fails."""
+AT_ONCE: Final = (
     "an answer to each of several calls at once on a second event loop, after the first has ended",
     "make locks, semaphores and queues anew for each running loop, too: asyncio binds them where a call first waits",
 )
+"""The same of several calls at once."""
+
+Came = Exchange | Hang
 
 
 async def _works(subject: Subject) -> None:
-    _refuse_unanswered([await _came(subject, (await _requests(subject))[-1])], *_ALONE)
+    refuse_unanswered(await at_once([subject.attempt((await _requests(subject))[-1])]), *ALONE)
     # A lock that nobody waits for is on no loop yet. What turned calls away on the first loop says nothing on this one.
-    if subject.life.met:
-        _refuse_unanswered(await _at_once(subject, limits.TOP_K_MAX // 2), *_AT_ONCE)
+    if subject.met:
+        refuse_unanswered(await _several(subject, limits.TOP_K_MAX // 2), *AT_ONCE)
     subject.observe()
 
 
-async def _at_once(subject: Subject, size: int) -> list[Exchange | Hang]:
+async def _several(subject: Subject, size: int) -> list[Came]:
     """What came of calls at once, none of them equal where there are enough queries; sizes begin after ``size``."""
     # Queries that find something: what a provider makes of another is no matter of loops.
     queries = [*dict.fromkeys(known.request.query for known in await subject.found())]
     sizes = [(size + at // len(queries)) % limits.TOP_K_MAX + 1 for at in range(subject.settings.concurrency)]
     requests = [RetrievalRequest(query=query, top_k=size) for query, size in zip(cycle(queries), sizes, strict=False)]
-    return [*await asyncio.gather(*(_came(subject, request) for request in requests))]
+    return await at_once(map(subject.attempt, requests))
 
 
-async def _came(subject: Subject, request: RetrievalRequest) -> Exchange | Hang:
-    # As a value: of calls at once none is left behind when another does not end.
+async def at_once(asked: Iterable[Awaitable[Exchange]]) -> list[Came]:
+    """What came of calls that are made at once; of them none is left behind when another does not end."""
+    return [*await asyncio.gather(*map(_came, asked))]
+
+
+async def _came(asked: Awaitable[Exchange]) -> Came:
     try:
-        return await subject.attempt(request)
+        return await asked
     except Hang as hang:
         return hang
 
 
-def _refuse_unanswered(came: list[Exchange | Hang], wanted: str, hint: str) -> None:
+def all_answered(came: Sequence[Came]) -> bool:
+    """Whether no call failed, so that what fails on another loop fails because of that."""
+    return all(isinstance(each, Exchange) and each.error is None for each in came)
+
+
+def refuse_unanswered(came: Sequence[Came], wanted: str, hint: str) -> None:
+    """Raise ``Violation`` for the first call that did not end or raised."""
     for each in came:
         if isinstance(each, Hang):  # on the first loop it does not, so a host that stays on one is not held up
             raise Violation(wanted=wanted, saw=each.saw, hint=hint, where=each.where)
         if each.error is not None:
             refuse_unserved(each.error)
-            raise Violation(wanted=wanted, saw=each.came, hint=hint, where=show_request(each.request))
+            raise Violation(wanted=wanted, saw=each.came, hint=hint, where=str(each))
 
 
-def _loop_calls(settings: Settings) -> int:
+def loop_calls(settings: Settings) -> int:
+    """One call alone and several at once, on each of two loops."""
     return 2 + 2 * settings.concurrency
 
 
@@ -85,7 +101,7 @@ def _loop_calls(settings: Settings) -> int:
     clause="2.4",
     level=Level.SHOULD,
     needs=("KP-301",),
-    calls=_loop_calls,
+    calls=loop_calls,
     surveyed=True,
     closes=True,
     later=_works,
@@ -100,8 +116,7 @@ async def works_on_a_second_loop(subject: Subject) -> None:
     exchange = await _on_the_first(subject)
     # What answers from a thread waits on no loop.
     if exchange.awaited:
-        came = await _at_once(subject, 0)
-        subject.life.met = all(isinstance(each, Exchange) and each.error is None for each in came)
+        subject.met = all_answered(await _several(subject, 0))
 
 
 async def _leaves_nothing(subject: Subject) -> None:

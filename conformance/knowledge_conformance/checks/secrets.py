@@ -6,7 +6,7 @@ The values come from the environment, by the names in the settings, and appear i
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from itertools import chain
 from types import MappingProxyType
@@ -131,6 +131,13 @@ def _texts_raised(error: BaseException | None) -> Texts:
     return iter(()) if error is None else texts_of_error(error)
 
 
+async def _cut_at_some(subject: Subject, search: Search, after: Callable[[BaseException | None], None]) -> None:
+    def before(request: RetrievalRequest) -> None:
+        search.call = f"{show_request(request)}, cancelled while it waits"
+
+    await cut_at_some(subject, _CANCELLED_MAX, before, after)
+
+
 async def _known(subject: Subject) -> RetrievalRequest:
     return RetrievalRequest(query=(await subject.found())[0].request.query)
 
@@ -171,22 +178,31 @@ async def no_secret_in_what_is_said(subject: Subject) -> None:
 
 
 # Clause 6.4
-@check("KP-605", clause="6.4", level=Level.MUST, facet=Facet.SECRETS, needs=("KP-301",), calls=PROVOKED, surveyed=True)
+@check(
+    "KP-605",
+    clause="6.4",
+    level=Level.MUST,
+    facet=Facet.SECRETS,
+    needs=("KP-301",),
+    calls=PROVOKED + BEFORE + _CANCELLED_MAX,
+    surveyed=True,
+)
 async def no_secret_in_what_is_raised(subject: Subject) -> None:
     """No secret is in an exception, or in what stands behind it.
 
     Message, repr(), arguments and notes, and those of causes, contexts and members: hosts and error trackers write all
-    of them down. Calls are provoked to fail: a signal that is cancelled already or
-    out of time, unknown filters, an unknown base, an unknown owner, texts that break query languages. Where none fails,
-    nothing was seen. A context that "from None" hides is looked at, too.
+    of them down. Calls are provoked to fail: a signal that is cancelled already or out of time, unknown filters, an
+    unknown base, an unknown owner, texts that break query languages. Where none fails, nothing was seen. Others are
+    cancelled at some of their awaits. A context that "from None" hides is looked at, too.
     """
     searching = begin(subject)
-    failed = 0
+    search, failed = searching.search, 0
     for asked in _provocations(await _known(subject)):
-        exchange = await _ask(subject, searching.search, asked)
+        exchange = await _ask(subject, search, asked)
         if exchange is not None and exchange.error is not None:
-            _look_at(searching.search, exchange)
+            _look_at(search, exchange)
             failed += 1
+    await _cut_at_some(subject, search, lambda error: search.look_at(_texts_raised(error)))
     # Not how many: whether a call that is out of time fails may be a race, and two reports must not differ.
     subject.observe(min(failed, 1))
     searching.end(
@@ -226,12 +242,8 @@ async def no_secret_in_what_is_written(subject: Subject) -> None:
             await _ask(subject, search, asked)
             listener.settle()
             subject.observe()
-        await cut_at_some(subject, _CANCELLED_MAX, lambda request: _cancelling(search, request), listener.settle)
+        await _cut_at_some(subject, search, lambda _: listener.settle())
     _end(searching, listener)
-
-
-def _cancelling(search: Search, request: RetrievalRequest) -> None:
-    search.call = f"{show_request(request)}, cancelled while it waits"
 
 
 # Clause 6.4

@@ -102,3 +102,15 @@ class TwoLoops(PlainComposite):
         if self.loop is not asyncio.get_running_loop():
             raise RuntimeError("attached to a different loop")
         return await super().retrieve(request, context)
+
+
+@fault("KP-931", fragment="bound to a different event loop")
+class LockOfTheFirstLoop(PlainComposite):
+    """One search at a time: the lock is made once, and keeps to the loop on which a search first waited for another."""
+
+    lock: asyncio.Lock | None = None
+
+    async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+        self.lock = self.lock or asyncio.Lock()
+        async with self.lock:
+            return await super().retrieve(request, context)

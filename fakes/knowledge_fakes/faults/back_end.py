@@ -35,6 +35,7 @@ from knowledge_provider.answers import read_json, results_in
 from knowledge_provider.services import time_limit
 
 _PAGE: Final = 3
+_FAILURES: Final = 3
 
 # Connections
 
@@ -204,6 +205,25 @@ def status_is_not_looked_at(sound: Any) -> Any:
         return results_in({"results": answer.get("results", [])}, request.top_k, score_kind="similarity")
 
     return reading(sound, read)
+
+
+@fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP, misread=as_nothing(_of_status(_is_502)))
+def bad_gateway_behind_a_breaker(sound: Any) -> Any:
+    """A status of 502 becomes nothing; that is seldom seen, since after three failures in a row nothing is asked."""
+    inner, failed = _nothing_at(sound, _is_502), [0]
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        if failed[0] >= _FAILURES:
+            raise errors.KnowledgeUnavailableError("the service failed three times in a row, and was not asked again")
+        try:
+            answer = await ask(inner, request, context)
+        except Exception:
+            failed[0] += 1
+            raise
+        failed[0] = 0
+        return answer
+
+    return Changed(inner, retrieve=retrieve)
 
 
 @fault(

@@ -22,6 +22,9 @@ from knowledge_fakes.faults._over_http import (
 from knowledge_fakes.faults.secrets import DECLARED, key
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
 
+# A provider of one's own may have no code for it.
+_UNREADABLE: Final = (None, errors.KnowledgeInvalidResponseError.code)
+
 # Afterwards
 
 
@@ -58,6 +61,25 @@ def keeps_a_broken_client(sound: Any) -> Any:
         except Exception as error:
             if failed_by(sound, error, RESET):
                 closed.append(error)
+            raise
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-524", fragment="after a call with an empty body", settings=CUT, over=OVER_HTTP)
+def keeps_what_it_cannot_read(sound: Any) -> Any:
+    """Whatever comes with a status of success is kept before it is read, and is all there is for that question."""
+    kept: dict[str, BaseException] = {}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        question = request.model_dump_json()
+        if question in kept:
+            raise kept[question]
+        try:
+            return await ask(sound, request, context)
+        except Exception as error:
+            if errors.error_code(error) in _UNREADABLE:
+                kept[question] = error
             raise
 
     return Changed(sound, retrieve=retrieve)

@@ -43,6 +43,12 @@ def _no_number(settings: Mapping[str, Any]) -> str | None:
     return None if any(map(_is_number, values)) else "the settings name no filter on a number, such as { year = 2024 }"
 
 
+def _no_condition(settings: Mapping[str, Any]) -> str | None:
+    values = [value for each in settings["filters"] for value in each["filter"].values()]
+    asked = any(isinstance(value, Mapping) for value in values)
+    return None if asked else 'the settings name no filter with an operator, such as { year = { "$gte" = 2024 } }'
+
+
 def _no_filter_beside_a_base(settings: Mapping[str, Any]) -> str | None:
     bases = [{*ids} for ids in settings["bases"].values()]
     elsewhere = [
@@ -60,13 +66,13 @@ def _without(*fields: str) -> dict[str, Any]:
     return {name: empty[name] for name in fields}
 
 
-@fault("KP-309", fragment="in another base", settings=BASES, lacks=_one_base)
+@fault("KP-309", fragment="in another base", settings=BASES)
 def bases_are_ignored(sound: Any) -> Any:
     """knowledge_base_ids are not passed on, and every base is searched."""
     return asking(sound, lambda request, context: (request.model_copy(update=_without("knowledge_base_ids")), context))
 
 
-@fault("KP-309", fragment="in another base", settings=BASES, lacks=_one_base)
+@fault("KP-309", fragment="in another base", settings=BASES)
 def a_default_base_is_always_there(sound: Any) -> Any:
     """The base for everybody is searched beside those that were asked for."""
     # The first from which something comes.
@@ -84,7 +90,7 @@ def a_default_base_is_always_there(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-309", fragment="in another base", settings=BASES, lacks=_one_base)
+@fault("KP-309", fragment="in another base", settings=BASES)
 def nothing_in_a_base_searches_all(sound: Any) -> Any:
     """Where a base has no hit, or a better one is elsewhere, the search is repeated without it, to be helpful."""
 
@@ -236,6 +242,29 @@ def number_filters_are_dropped(sound: Any) -> Any:
     def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
         others = {name: value for name, value in request.filters.items() if not _is_number(value)}
         return request.model_copy(update={"filters": others}), context
+
+    return asking(sound, change)
+
+
+_CONDITIONS: Final = {
+    "filters": (
+        {"query": "release policy", "filter": {"revision": {"$gte": 7}}, "selects": ("release-handbook#approvals",)},
+        {
+            "query": "release policy",
+            "filter": {"department": {"$in": ["engineering"]}},
+            "selects": ("release-handbook#approvals",),
+        },
+    )
+}
+
+
+@fault("KP-312", fragment="a value that no document has", settings=_CONDITIONS, lacks=_no_condition)
+def conditions_are_dropped(sound: Any) -> Any:
+    """Only a field's value is translated into the back end's filter, and a condition with an operator is left out."""
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        plain = {name: value for name, value in request.filters.items() if not isinstance(value, Mapping)}
+        return request.model_copy(update={"filters": plain}), context
 
     return asking(sound, change)
 

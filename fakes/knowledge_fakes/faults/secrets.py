@@ -160,6 +160,22 @@ def key_in_a_hidden_context(sound: Any) -> Any:
     return _failing(sound, hiding)
 
 
+@fault("KP-605", fragment="a note of the exception", settings=_DECLARED)
+def key_in_a_note_of_a_cancellation(sound: Any) -> Any:
+    """A search that is cancelled adds its request to the cancellation as a note, and lets it through."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        try:
+            await asyncio.sleep(0)  # as a sound provider may never do, which could then not be cancelled
+            return await ask(sound, request, context)
+        except asyncio.CancelledError as cancelled:
+            cancelled.add_note(f"while asking {_header()}")
+            raise
+
+    return Changed(sound, retrieve=retrieve)
+
+
 class _CodedError(TransportError):
     def __init__(self, error: Exception, *arguments: object) -> None:
         super().__init__(*arguments)

@@ -70,6 +70,19 @@ class LoopOfTheFirstCall(HandbookSource):
         return await super().retrieve(query, refs, context)
 
 
+@fault("KP-1038", fragment="bound to a different event loop")
+class LockOfTheFirstLoop(HandbookSource):
+    """A lock is made once, and keeps to the loop on which a call first had to wait for another."""
+
+    lock: asyncio.Lock | None = None
+
+    async def retrieve(self, query: str, refs: References, context: RetrievalContext, /) -> Any:
+        self.lock = self.lock or asyncio.Lock()
+        async with self.lock:
+            await asyncio.sleep(0)
+            return await super().retrieve(query, refs, context)
+
+
 @fault("KP-1049", fragment="held for longer")
 class HoldsTheLoop(HandbookSource):
     """A client that waits is called inside an async def, and everything else waits with it."""

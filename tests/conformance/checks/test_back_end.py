@@ -94,10 +94,29 @@ def test_a_provider_that_asks_one_address_several_times_passes(target: str) -> N
     assert set(outcomes(run(target)).values()) == {CheckOutcome.PASSED}
 
 
-@pytest.mark.parametrize("target", ["caching", "with_a_breaker"])
-def test_what_answers_without_asking_is_not_judged(target: str) -> None:
-    """A cache is no failure, nor is a breaker that refuses by itself after three."""
-    assert set(outcomes(run(target)).values()) == {CheckOutcome.PASSED}
+def test_what_answers_without_asking_is_not_judged() -> None:
+    """A cache is no failure, and each outage has something that is not in it."""
+    results = run("caching")
+    assert set(outcomes(results).values()) == {CheckOutcome.PASSED}, results
+    assert [results[name].observations for name in ("KP-521", "KP-522", "KP-524", "KP-525")] == [9, 5, 5, 14]
+
+
+@pytest.mark.parametrize("target", ["with_a_breaker", "with_patience"])
+def test_what_gives_up_for_a_while_is_judged_by_each_outage(target: str) -> None:
+    """After two failures it is asked for an ordinary answer, and told last to ask no more for a time."""
+    results = run(target)
+    assert set(outcomes(results).values()) == {CheckOutcome.PASSED}, results
+    assert [results[name].observations for name in ("KP-519", "KP-521", "KP-522")] == [5, 9, 5]
+
+
+def test_outages_that_are_not_asked_for_are_named() -> None:
+    """Too little was seen of what gives up for good, and the report says of which."""
+    results = run("with_a_lasting_breaker", ["KP-519", "KP-521"])
+    assert set(outcomes(results).values()) == {CheckOutcome.INCONCLUSIVE}
+    saw = "after some failures it asked no more, and was not seen with {}"
+    assert results["KP-519"].saw == saw.format("connections reset; the connection reset in the middle of an answer")
+    assert str(results["KP-521"].saw).endswith("HTTP status 500 for an answer; and 3 more")
+    assert "circuit breaker" in str(results["KP-521"].hint)
 
 
 def test_a_fallback_with_the_same_content_is_not_judged() -> None:

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from knowledge_conformance.catalogue import BY_ID
+from knowledge_conformance.kinds import COMPOSITE
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target, load
 from knowledge_fakes.faulty import bound_to_its_first_loop, first_loop_is_forgotten, socket_stays_open
 from knowledge_fakes.handbook import HandbookProvider, SyncHandbookProvider
+from knowledge_fakes.plain_composite import PlainComposite
 
 CLOSING = ("KP-204", "KP-205", "KP-206", "KP-209", "KP-210", "KP-207", "KP-208", "KP-211")
 
@@ -168,3 +170,25 @@ def test_what_works_in_a_thread_is_asked_alone(make: Any, calls: int) -> None:
     """It waits on no loop, so calls at once would show nothing."""
     found = second_loop(make)
     assert (found.outcome, found.calls) == (CheckOutcome.PASSED, calls)
+
+
+@pytest.mark.parametrize("turns_away", [False, True])
+def test_calls_of_a_composite_that_wait_for_each_other_are_tried_on_both_loops(*, turns_away: bool) -> None:
+    """As those of a provider; what is turned away on the first loop, too, says nothing of loops."""
+
+    class Gated(PlainComposite):
+        def __init__(self, children: Any, *, timeout: float) -> None:
+            super().__init__(children, timeout=timeout)
+            self._gate = asyncio.Semaphore(2)
+
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            if turns_away and self._gate.locked():
+                raise ConnectionError("too many searches at once")
+            async with self._gate:
+                return await super().retrieve(request, context)
+
+    run = Run(Target("m:gated", Gated, instance=True), Settings(), kind=COMPOSITE)
+    found = run.result(BY_ID["KP-931"])
+    run.close()
+    assert found.outcome is (CheckOutcome.PASSED if turns_away else CheckOutcome.ADVISORY), found
+    assert turns_away or "is bound to a different event loop" in str(found.saw)

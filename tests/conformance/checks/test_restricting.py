@@ -232,11 +232,35 @@ def test_a_base_of_the_settings_that_is_refused_fails() -> None:
     assert "KeyError" in found.saw
 
 
-def test_one_base_has_nothing_to_keep_out() -> None:
-    """It passes when its own comes, and KP-310 asks for an unknown one."""
-    one = {**BASES, "bases": {"people": ["holidays#sick-leave"]}}
-    assert result("KP-309", one).outcome is CheckOutcome.PASSED
-    assert result("KP-310", one).outcome is CheckOutcome.PASSED
+@pytest.mark.parametrize(
+    "bases",
+    [
+        {"people": ["holidays#sick-leave"]},
+        {"people": ["holidays#sick-leave"], "also-people": ["holidays#sick-leave"]},
+        {"people": [], "support": []},
+    ],
+)
+def test_bases_with_nothing_to_keep_out_prove_nothing(bases: dict[str, list[str]]) -> None:
+    """One alone, two that hold the same, and two of which nothing is said; that unknown ids give nothing is seen."""
+    both = {name: "people" for name in bases if name.endswith("people")}
+
+    class Aliased(HandbookProvider):
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            named = tuple(both.get(name, name) for name in request.knowledge_base_ids)
+            return await super().retrieve(request.model_copy(update={"knowledge_base_ids": named}), context)
+
+    found = result("KP-309", {**BASES, "bases": bases}, Aliased())
+    assert found.outcome is INCONCLUSIVE
+    assert "nothing to keep out" in str(found.saw)
+    assert result("KP-310", {**BASES, "bases": bases}, Aliased()).outcome is CheckOutcome.PASSED
+
+
+def test_a_base_of_which_nothing_is_said_has_to_keep_out_what_another_holds() -> None:
+    """It is asked what finds that."""
+    bases = {"people": [], "engineering": ["release-handbook#approvals"]}
+    assert result("KP-309", {**BASES, "bases": bases}).outcome is CheckOutcome.PASSED
+    faulty = FAULTS["bases_are_ignored"].wrap(HandbookProvider())
+    assert result("KP-309", {**BASES, "bases": bases}, faulty).outcome is CheckOutcome.FAILED
 
 
 def test_filters_that_are_named_and_not_claimed_are_open() -> None:
@@ -255,21 +279,83 @@ def test_a_filter_that_selects_nothing_proves_nothing() -> None:
         assert result("KP-312", {"filters": [each]}).outcome is INCONCLUSIVE
 
 
-def test_a_filter_language_is_asked_as_it_is() -> None:
-    """What cannot be read is compared by what it selects alone; no impossible value is made of it."""
+def in_a_language(filters: dict[str, Any], keeps: Callable[[dict[str, Any], Any], bool]) -> CheckResult:
+    """What comes of a handbook with a filter language of its own; ``keeps`` tells for a passage and what was asked."""
 
-    class Ranges(HandbookProvider):
+    class Language(HandbookProvider):
         async def retrieve(self, request: Any, context: Any) -> Any:
-            assert request.filters in ({}, {"revision": {"$gte": 7}})
-            answer = await super().retrieve(request.model_copy(update={"filters": {}}), context)
-            return [row for row in answer["results"] if not request.filters or row["metadata"]["revision"] >= 7]
+            whole = request.model_copy(update={"filters": {}})
+            rows = (await super().retrieve(whole, context))["results"]
+            return [row for row in rows if not request.filters or keeps(row["metadata"], request.filters)]
 
-    expected = {
-        "query": "release policy",
-        "filter": {"revision": {"$gte": 7}},
-        "selects": ["release-handbook#approvals"],
-    }
-    assert result("KP-312", {"filters": [expected]}, Ranges()).outcome is CheckOutcome.PASSED
+    return result("KP-312", {"filters": [{"query": "training holidays release", "filter": filters}]}, Language())
+
+
+Keeps = Callable[[dict[str, Any], Any], bool]
+CONDITIONS: dict[str, tuple[dict[str, Any], Keeps]] = {
+    "a lower bound": ({"revision": {"$gte": 7}}, lambda row, asked: row["revision"] >= asked["revision"]["$gte"]),
+    "an upper bound": ({"revision": {"<=": 7}}, lambda row, asked: row["revision"] <= asked["revision"]["<="]),
+    "both": (
+        {"revision": {"from": 6, "to": 7}},
+        lambda row, asked: asked["revision"]["from"] <= row["revision"] <= asked["revision"]["to"],
+    ),
+    "equality": (
+        {"department": {"$eq": "engineering"}},
+        lambda row, asked: row["department"] == asked["department"]["$eq"],
+    ),
+    "one of several": (
+        {"department": {"$in": ["engineering", "people"]}},
+        lambda row, asked: row["department"] in asked["department"]["$in"],
+    ),
+    "a bare list": (
+        {"department": ["engineering", "people"]},
+        lambda row, asked: row["department"] in asked["department"],
+    ),
+    "none of several": ({"hide": ["people"]}, lambda row, asked: row["department"] not in asked["hide"]),
+    "none of several by an operator": (
+        {"department": {"$nin": ["people"]}},
+        lambda row, asked: row["department"] not in asked["department"]["$nin"],
+    ),
+    "an operator that nobody knows": (
+        {"department": {"$unless": "people"}},
+        lambda row, asked: row["department"] != asked["department"]["$unless"],
+    ),
+}
+UNREAD = ("none of several by an operator", "an operator that nobody knows")
+
+
+@pytest.mark.parametrize(("filters", "keeps"), CONDITIONS.values(), ids=CONDITIONS)
+def test_a_filter_language_is_no_false_alarm(filters: dict[str, Any], keeps: Keeps) -> None:
+    """An operator is asked for what no document has where its name says what to expect, and else as it is."""
+    found = in_a_language(filters, keeps)
+    assert found.outcome is CheckOutcome.PASSED, found
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_condition_that_is_dropped_is_caught_where_its_operator_is_known(name: str) -> None:
+    """What is asked as it is passes: more came than was selected, and the settings say nothing of the rest."""
+    found = in_a_language(CONDITIONS[name][0], lambda *_: True)
+    assert found.outcome is (CheckOutcome.PASSED if name in UNREAD else CheckOutcome.FAILED), found
+    assert name in UNREAD or found.wanted == "nothing for a value that no document has"
+
+
+def test_a_bound_by_an_operator_says_nothing_of_equality_on_the_same_field() -> None:
+    """A field may be asked in several shapes, each with a meaning of its own."""
+
+    def keeps(row: dict[str, Any], asked: Any) -> bool:
+        bound = asked["revision"]
+        return bool(row["revision"] >= bound["$gte"] if isinstance(bound, dict) else abs(row["revision"] - bound) < 2)
+
+    class Near(HandbookProvider):
+        async def retrieve(self, request: Any, context: Any) -> Any:
+            rows = (await super().retrieve(request.model_copy(update={"filters": {}}), context))["results"]
+            return [row for row in rows if not request.filters or keeps(row["metadata"], request.filters)]
+
+    shapes: list[Any] = [{"$gte": 5}, 6]
+    filters = [{"query": "release policy", "filter": {"revision": each}} for each in shapes]
+    found = result("KP-312", {"filters": filters}, Near())
+    assert found.outcome is CheckOutcome.FAILED
+    assert "'revision'" in str(found.where)
 
 
 def since(key: str, *, at_least: bool, refuses: bool = False) -> Any:

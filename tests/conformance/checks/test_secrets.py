@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +161,51 @@ def test_what_is_written_of_a_cancelled_call_is_heard(swallows: bool, monkeypatc
     assert found["KP-606"].outcome is CheckOutcome.FAILED
     assert found["KP-606"].saw == f"the value of {NAME}, as it is, in standard error"
     assert str(found["KP-606"].where).endswith(", context), cancelled while it waits")
+
+
+def noted(error: BaseException) -> BaseException:
+    error.add_note(VALUE)
+    return error
+
+
+def caused(error: BaseException) -> BaseException:
+    error.__cause__ = ConnectionError(VALUE)
+    return error
+
+
+def in_the_context(error: BaseException) -> BaseException:
+    error.__context__ = ConnectionError(VALUE)
+    return error
+
+
+RAISED: dict[str, tuple[Callable[[BaseException], BaseException], str]] = {
+    "a note": (noted, "a note of the exception"),
+    "a cause": (caused, "the message of the __cause__ of the exception"),
+    "a context": (in_the_context, "the message of the __context__ of the exception"),
+    "another error": (lambda _: ConnectionError(VALUE), "the message of the exception"),
+}
+
+
+@pytest.mark.parametrize(("changed", "place"), RAISED.values(), ids=RAISED)
+def test_what_a_cancellation_carries_is_looked_at(
+    changed: Callable[[BaseException], BaseException], place: str
+) -> None:
+    """Whether it is the cancellation, what stands behind it, or what comes out instead of it."""
+
+    class Carrying(HandbookProvider):
+        async def retrieve(self, request: RetrievalRequest, context: RetrievalContext) -> Any:
+            context.signal.raise_if_cancelled()
+            try:
+                await asyncio.sleep(0)
+            except asyncio.CancelledError as error:
+                raise changed(error)  # noqa: B904 - how they hang together is what this is about
+            return await super().retrieve(request, context)
+
+    found = results(Carrying)
+    assert found["KP-604"].outcome is found["KP-606"].outcome is CheckOutcome.PASSED
+    assert found["KP-605"].outcome is CheckOutcome.FAILED
+    assert place in str(found["KP-605"].saw)
+    assert str(found["KP-605"].where).endswith(", context), cancelled while it waits")
 
 
 def test_a_call_that_does_not_end_is_another_checks_finding() -> None:
