@@ -46,8 +46,8 @@ class Life:
 
     ``executor`` is the loop's default one. ``entered`` means that a context manager holds the provider, on the loop
     that it was entered on; ``spent`` that another check closed it, where it is one object for the whole run.
-    ``overheard`` is what came out of the declared secrets while it was made, where that was listened to. ``misread`` is a
-    fault of it: what it reads in the place of replies that are no answer.
+    ``overheard`` is what came out of the declared secrets while it was made, where that was listened to. ``misread`` is
+    a fault of it: what it reads in the place of replies that are no answer.
     """
 
     stood: Standing

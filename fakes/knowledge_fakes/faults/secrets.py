@@ -160,7 +160,7 @@ def key_in_a_hidden_context(sound: Any) -> Any:
     return _failing(sound, hiding)
 
 
-@fault("KP-605", fragment="a note of the exception", settings=_DECLARED)
+@fault("KP-605", fragment="a note of the exception", settings=DECLARED)
 def key_in_a_note_of_a_cancellation(sound: Any) -> Any:
     """A search that is cancelled adds its request to the cancellation as a note, and lets it through."""
 
