@@ -129,8 +129,8 @@ async def _refuse_order(subject: Subject, query: str, one: str, two: str) -> Non
         with_it = first if min(differing) in found else second
         raise Violation(
             wanted="what both knowledge bases hold, whichever of them is named first",
-            saw=f"{show(min(differing))} where {show(with_it.request.knowledge_base_ids[0])} is named first, and not the "
-            "other way round",
+            saw=f"{show(min(differing))} where {show(with_it.request.knowledge_base_ids[0])} is named first, and "
+            "not the other way round",
             hint="ask each base that the request names, and take the results together before they are cut",
             where=str(second if with_it is first else first),
         )
