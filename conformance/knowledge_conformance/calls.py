@@ -22,7 +22,7 @@ from knowledge_conformance.blame import (
     stack_of_awaitable,
     stack_of_thread,
 )
-from knowledge_conformance.threads import HostThread
+from knowledge_conformance.threads import run_in_thread
 from knowledge_provider import CancelSignal, limits
 
 GRACE_SECONDS: Final = limits.CANCEL_SECONDS
@@ -180,7 +180,7 @@ def _ended(task: "asyncio.Future[Any]", began: float) -> Ending:
 def in_thread(
     function: Callable[..., Any], *arguments: object, threads: list[threading.Thread] | None = None
 ) -> Awaitable[Any]:
-    """A future of ``function(*arguments)``, run in a daemon thread: an executor's thread would hold up the exit.
+    """A future of ``function(*arguments)``, run in a thread that is used again, as an executor's, and holds up no exit.
 
     ``threads`` gets that thread.
     """
@@ -191,18 +191,20 @@ def in_thread(
         if not future.done():
             future.set_result(value)
 
-    def work() -> None:
+    def work() -> Callable[[], None]:
         try:
             value = function(*arguments)
         except BaseException as error:  # as in ``shielded``
             value = Raised(error)
+        return functools.partial(tell, value)
+
+    def tell(value: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for this any more
             loop.call_soon_threadsafe(settle, value)
 
-    thread = HostThread(work, "knowledge-conformance-call")
+    thread = run_in_thread(work)
     if threads is not None:
         threads.append(thread)
-    thread.start()
     return future
 
 

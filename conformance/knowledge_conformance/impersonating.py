@@ -52,20 +52,25 @@ def names_nobody(request: RetrievalRequest, cast: Cast) -> bool:
     return works and request.query == _request(cast.query).query
 
 
-def impersonations(cast: Cast, *, thorough: bool = False) -> tuple[RetrievalRequest, ...]:
-    """The requests that were reported from the field, each for this cast; 26 at most.
-
-    Where they are to be ``thorough``, as many more as there are names for an owner, each alone.
-    """
+def impersonations(cast: Cast) -> tuple[RetrievalRequest, ...]:
+    """The requests that were reported from the field, each for this cast; 26 at most."""
     filters, bases, queries = _filters(cast), _bases(cast), _queries(cast)
-    alone = [{key: cast.victim.name} for key in OWNER_KEYS if thorough]
     return (
-        *(_request(cast.query, filters=each) for each in alone),
         *(_request(cast.query, filters=each) for each in filters),
         *(_request(cast.query, bases=each) for each in bases),
         *(_request(each) for each in queries),
         _request(queries[0], bases=bases[0], filters=filters[0]),
     )
+
+
+def all_keys(cast: Cast) -> RetrievalRequest:
+    """The request with every name for an owner at once, one of the ``impersonations``."""
+    return _request(cast.query, filters=dict.fromkeys(OWNER_KEYS, cast.victim.name))
+
+
+def each_key(cast: Cast) -> tuple[RetrievalRequest, ...]:
+    """As many requests as there are names for an owner, with each of them alone."""
+    return tuple(_request(cast.query, filters={key: cast.victim.name}) for key in OWNER_KEYS)
 
 
 def _request(query: str, *, bases: tuple[str, ...] = (), filters: dict[str, Any] | None = None) -> RetrievalRequest:

@@ -79,8 +79,17 @@ class Door:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take what the end of a worker's run changed in its results."""
-        for kind, target, result in (getattr(node, "workeroutput", None) or {}).get("knowledge_changed", ()):
+        """Take what the end of a worker's run changed in its results; one that could not begin ends the run.
+
+        The others would wait for it for ever.
+        """
+        told = getattr(node, "workeroutput", None) or {}
+        if "knowledge_unopened" in told:
+            raise pytest.UsageError(
+                f"{told['knowledge_unopened']}; so said one of several processes, so leave -n out where one process at "
+                "a time can have it open"
+            )
+        for kind, target, result in told.get("knowledge_changed", ()):
             self._results[Aim(kind, target)][result["id"]] = CheckResult.model_validate(result)
 
     # Collecting.
@@ -92,11 +101,17 @@ class Door:
         spread = self._config.pluginmanager.hasplugin("dsession")
         if spread:
             self._start()
+            if process_count(self._config) == 1:
+                # Before that one opens them: one process at a time may be all that can.
+                self._end_trial()
         yield
-        if spread:
-            self.pytest_collection_finish()
-            self._release()
-            self.runs.clear()
+        if spread and self.runs:
+            self._end_trial()
+
+    def _end_trial(self) -> None:
+        self.pytest_collection_finish()
+        self._release()
+        self.runs.clear()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
@@ -165,6 +180,8 @@ class Door:
                 run.runner.open()
             except TargetError as error:
                 self._release()
+                if hasattr(self._config, "workeroutput"):
+                    self._config.workeroutput["knowledge_unopened"] = str(error)
                 raise pytest.UsageError(str(error)) from None
 
     # Running.

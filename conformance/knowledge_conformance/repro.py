@@ -10,7 +10,6 @@ from pathlib import Path
 
 from knowledge_conformance.faults import is_lost
 from knowledge_conformance.kinds import KINDS
-from knowledge_conformance.literals import literal
 from knowledge_conformance.report import CheckReport, Report
 from knowledge_conformance.repro_evidence import body_of, request_of, said_of, seconds_of
 from knowledge_conformance.repro_owners import CROSSINGS, crossing_of
@@ -48,19 +47,20 @@ def _case(report: Report, check: CheckReport, settings: Settings) -> Case | None
     body = body_of(check)
     if body is None or check.manner is None or not _is_importable(report):
         return None
-    said, owner = said_of(check, check.manner), next(iter(settings.owners), DEFAULT_OWNER)
-    if check.id in CROSSINGS:
-        crossing = crossing_of(check, settings)
-        if crossing is None:
-            return None
-        said, owner = {**said, "another": literal(crossing.another)}, crossing.asker
+    request, said = request_of(check) or {}, said_of(check, check.manner)
+    crossing = crossing_of(check, settings) if check.id in CROSSINGS else None
+    if crossing is not None:
+        said = {**said, **crossing.said(request)}
+    elif check.id in CROSSINGS:
+        return None
     return Case(
         target=report.target,
         manner=check.manner,
         body=body,
         said=said,
-        request=request_of(check) or {},
-        owner=owner,
+        request=request,
+        owner=next(iter(settings.owners), DEFAULT_OWNER),
+        own=None if crossing is None else crossing.own,
         seconds=seconds_of(check),
     )
 

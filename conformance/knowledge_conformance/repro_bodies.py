@@ -6,7 +6,8 @@ A body is a ``string.Template``. It speaks of one call, which a function of its 
 which is not awaited; ``$picked`` are the results of an ``answer``, and ``$fields`` the description as a dictionary that
 can be changed. ``$id`` and ``$content`` are the names that the results have for these, ``$field`` is what is wrong, and
 ``$place`` where a ``result`` has it; ``$most`` is the limit that was passed, ``$seconds`` the deadline, ``$names`` were
-used instead of the contract's, and ``$another`` is the id of what is another owner's.
+used instead of the contract's, and ``$another`` is the id of what is the owner's ``$holder``, and not the ``$asker``'s:
+they ask as ``$crossing`` says, each by ``$asked_as``.
 
 What an assertion shows and may be a text is shown as Python writes it: a line end at its end would not be seen.
 """
@@ -22,17 +23,24 @@ _LINKS_IN_A_TEXT: Final = r"""for link in re.findall(r"(?:[\w+.-]+:)?[/\\]{2}[^\
 """
 _CROSSED: Final = """
 another = $another
-results = $results
-ids = [" ".join(result[$id].split())[:160] for result in results]
+holder = $holder
+asker = $asker
+for owner, request in $crossing:
+    answer = $asked_as
+ids = [" ".join(dict(result)[$id].split())[:160] for result in $picked]
 assert another not in ids, ids
 """
 # A refusal reaches nothing: whoever mends the provider may choose one.
 _CROSSED_WHERE_ANSWERED: Final = """
 another = $another
-results = []
-with contextlib.suppress(Exception):
-    results = $results
-ids = [" ".join(result[$id].split())[:160] for result in results]
+holder = $holder
+asker = $asker
+for owner, request in $crossing:
+    results = []
+    with contextlib.suppress(Exception):
+        answer = $asked_as
+        results = $picked
+ids = [" ".join(dict(result)[$id].split())[:160] for result in results]
 assert another not in ids, ids
 """
 
@@ -134,6 +142,7 @@ assert repr((REQUEST, CONTEXT)) == before
     "KP-401": _CROSSED,
     "KP-402": _CROSSED_WHERE_ANSWERED,
     "KP-403": _CROSSED_WHERE_ANSWERED,
+    "KP-404": _CROSSED,
     "KP-501": """
 answer = $answer
 results = answer.get("results") if isinstance(answer, dict) else answer

@@ -12,7 +12,7 @@ from knowledge_conformance.report import CheckReport
 from knowledge_conformance.repro_bodies import BODIES
 from knowledge_conformance.repro_shapes import ANSWERED, DESCRIBED_AGAIN, HUNG_IN_A_THREAD, REFUSED
 
-_ASKS: Final = re.compile(r"\$(answer|results|whole|asked|call)\b|\bREQUEST\b")
+_ASKS: Final = re.compile(r"\$(answer|results|whole|asked|asked_as|call)\b|\bREQUEST\b")
 _AFTER: Final = ", after retrieve("
 """Where a failure needs another call before it."""
 _JUDGE: Final = re.compile(r"\((KP-\d+), which ordinary answers keep\)")

@@ -21,6 +21,7 @@ _CONTRACT: Final = (
 _TEXT: Final = ("finite_number",)
 _MODULES: Final = ("asyncio", "contextlib", "inspect", "json", "re", "threading", "time", "timeit")
 _ASKED: Final = "opened.retrieve(REQUEST, CONTEXT)"
+_ASKED_AS: Final = "opened.retrieve(request, RetrievalContext(owner_id=owner))"
 _SPOKEN_OF: Final = {
     "answer": "retrieve",
     "results": "retrieve",
@@ -28,19 +29,31 @@ _SPOKEN_OF: Final = {
     "described": "describe",
     "health": "health",
 }
+_MADE_OF: Final = {"RetrievalRequest": "REQUEST", "RetrievalContext": "CONTEXT"}
 _OWN_NAMES: Final = frozenset(
-    {*_CONTRACT, *_TEXT, *_MODULES, *_SPOKEN_OF.values(), "CONTEXT", "Mapping", "REQUEST", "answer", "main", "opened"}
+    {
+        *_CONTRACT,
+        *_TEXT,
+        *_MODULES,
+        *_SPOKEN_OF.values(),
+        "CONTEXT",
+        "Mapping",
+        "OWN",
+        "REQUEST",
+        "answer",
+        "main",
+        "opened",
+    }
 )
 """Beside those that stand in a body."""
-_MADE_OF: Final = {"RetrievalRequest": "REQUEST", "RetrievalContext": "CONTEXT"}
 _INDENT: Final = "    "
 
 
 class Case(NamedTuple):
     """What a test is about: a ``body`` and what it says beside the names that this module gives it.
 
-    ``request``: the fields that are not the defaults. ``seconds``: within how many an awaited call has to end, or None
-    where it came to an end.
+    ``request``: the fields that are not the defaults, as ``own`` of what another owner asks. ``seconds``: within how
+    many an awaited call has to end, or None where it came to an end.
     """
 
     target: str
@@ -49,6 +62,7 @@ class Case(NamedTuple):
     said: Mapping[str, str]
     request: Mapping[str, JsonValue]
     owner: str
+    own: Mapping[str, JsonValue] | None = None
     seconds: float | None = None
 
 
@@ -66,6 +80,8 @@ def written(name: str, docstring: str, case: Case) -> str:
     given: list[str] = []
     if at_once is None and _has("REQUEST", code):
         given += called("REQUEST = ", "RetrievalRequest", case.request)
+    if case.own is not None and _has("OWN", code):
+        given += called("OWN = ", "RetrievalRequest", case.own)
     if _has("CONTEXT", code):
         given += called("CONTEXT = ", "RetrievalContext", {"owner_id": case.owner})
     head = [f'"""{docstring}\n"""', "\n".join(imported), "\n".join(given)]
@@ -122,6 +138,7 @@ def _calls(manner: Manner) -> dict[str, str]:
     return {
         "opened": "opened",
         "asked": f"{_awaiting('retrieve', manner)}{_ASKED}",
+        "asked_as": f"{_awaiting('retrieve', manner)}{_ASKED_AS}",
         "call": _ASKED if "retrieve" in manner.awaited else "asyncio.to_thread(opened.retrieve, REQUEST, CONTEXT)",
         "picked": _picked(manner),
         "close": f"{_awaiting('close', manner)}opened.close()",
@@ -212,7 +229,9 @@ def _imports(module: str, name: str, code: str) -> Iterator[str]:
     if _has("pytest", code):
         yield "import pytest"
     found = [(module, [name])]
-    found += [("knowledge_provider", [each for each in _CONTRACT if _has(_MADE_OF.get(each, each), code)])]
+    found += [
+        ("knowledge_provider", [each for each in _CONTRACT if _has(_MADE_OF.get(each, each), code) or _has(each, code)])
+    ]
     found += [("knowledge_provider.text", [each for each in _TEXT if _has(each, code)])]
     for each, names in sorted(found):
         if names:

@@ -20,6 +20,7 @@ from knowledge_conformance.leftovers import Standing, fresh_executor
 from knowledge_conformance.manner import METHODS, Manner, Method, Step, answer_fields, description_kind
 from knowledge_conformance.render import show_error
 from knowledge_conformance.settings import Settings
+from knowledge_conformance.threads import end_idle_threads
 from knowledge_conformance.watched import Watched, refuse_hang
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest, limits
 
@@ -88,6 +89,8 @@ class Subject(Watched):
         life: Life | None = None,
     ) -> None:
         super().__init__(settings, announce=announce, allowed=allowed)
+        # Whatever was checked before, the calls of this check meet in the same threads.
+        end_idle_threads()
         self.provider = provider
         self._life = life
         self.target = target
@@ -251,6 +254,8 @@ class Subject(Watched):
         self.count("close()", self.settings.timeout)
         ending = await calls.call(self.member("close"), seconds=self.settings.timeout)
         self._awaited["close"] = ending.awaited
+        # What a call keeps in its thread is the thread's, and a host's executor ends after its provider.
+        end_idle_threads()
         refuse_hang(ending, "close()", self.settings.timeout, hint=HANG_HINT, wanted="an answer")
         return ending
 

@@ -1,5 +1,6 @@
 """Targets that cannot be used, each named by why."""
 
+import fcntl
 import os
 import sys
 import time
@@ -62,6 +63,7 @@ class CrashesDescribing(HandbookProvider):
 
 
 _opened_here: list[bool] = []
+_locks: list[Any] = []
 
 
 def opens_in_one_process() -> HandbookProvider:
@@ -71,6 +73,15 @@ def opens_in_one_process() -> HandbookProvider:
     _opened_here.append(True)
     path.touch()
     return CrashesDescribing()
+
+
+def one_process_at_a_time() -> HandbookProvider:
+    """Holds a lock for as long as its process lives."""
+    if not _locks:
+        lock = path.open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _locks.append(lock)
+    return HandbookProvider()
 
 
 def opens_once() -> HandbookProvider:

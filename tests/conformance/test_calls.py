@@ -11,7 +11,7 @@ import pytest
 
 from knowledge_conformance import calls
 from knowledge_conformance.calls import Ending, Raised, call, is_async, shielded, takes_argument
-from knowledge_conformance.threads import HostThread
+from knowledge_conformance.threads import Caller, HostThread
 
 
 class Awaited:
@@ -172,9 +172,13 @@ def test_a_thread_that_answers_after_its_loop_is_gone_disturbs_nobody(no_grace: 
         release.wait()
 
     assert asyncio.run(call(waits, seconds=0.05)).hung
+    thread = threads[0]
+    assert isinstance(thread, Caller)
+    # Or it would wait for the next work.
+    thread.given.put(None)
     release.set()
-    threads[0].join(timeout=10)
-    assert not threads[0].is_alive()
+    thread.join(timeout=10)
+    assert not thread.is_alive()
 
 
 def test_a_thread_that_answers_after_it_was_given_up_disturbs_nobody(no_grace: None) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from knowledge_conformance.generate import each_drawn
-from knowledge_conformance.impersonating import OWNER_KEYS, Cast, cast_of, generated, impersonations
+from knowledge_conformance.impersonating import OWNER_KEYS, Cast, all_keys, cast_of, each_key, generated, impersonations
 from knowledge_conformance.ownership import owners_of
 from knowledge_conformance.settings import Settings
 from knowledge_provider import RetrievalRequest, limits
@@ -47,11 +47,11 @@ def test_the_arguments_of_the_reports_are_among_them() -> None:
     assert any({*OWNER_KEYS} <= keys_in(request.filters) for request in requests)
 
 
-def test_a_thorough_run_tries_each_key_alone() -> None:
+def test_each_key_stands_alone() -> None:
     """A provider may refuse all that it does not know, and not ask whose the one is that it knows."""
-    usual, thorough = impersonations(cast()), impersonations(cast(), thorough=True)
-    assert len(thorough) == len(usual) + len(OWNER_KEYS)
-    assert {*OWNER_KEYS} <= {key for request in thorough for key in request.filters if len(request.filters) == 1}
+    alone = each_key(cast())
+    assert [request.filters for request in alone] == [{key: "victim"} for key in OWNER_KEYS]
+    assert all_keys(cast()) in impersonations(cast())
 
 
 def test_all_look_for_the_victims_documents() -> None:

@@ -86,6 +86,21 @@ def test_junit_says_what_to_do_about_a_failure(spread: tuple[str, ...], folder: 
     assert suite_properties(folder / "bad.xml")[f"provider {target} verdict"] == "not conformant"
 
 
+def test_what_one_process_at_a_time_can_open_is_refused_to_two(folder: Path) -> None:
+    """With a sentence, and soon: the process that has it open would wait for the other for ever."""
+    target, only = "--provider=bad_targets:one_process_at_a_time", "provider::KP-104"
+    lock = str(folder / "lock")
+    done = run_pytest(folder, "-p", "xdist", "-n", "2", target, only, OPENED_FILE=lock)
+    assert (done.returncode, "cannot open bad_targets:one_process_at_a_time" in done.stdout) == (4, True), done.stdout
+
+
+def test_one_process_of_several_opens_it_after_the_trial(folder: Path) -> None:
+    """One process at a time may be all that can."""
+    target, only = "--provider=bad_targets:one_process_at_a_time", "provider::KP-104"
+    done = run_pytest(folder, "-p", "xdist", "-n", "1", target, only, OPENED_FILE=str(folder / "lock"))
+    assert done.returncode == 0, done.stdout
+
+
 def suite_properties(path: Path) -> dict[str | None, str | None]:
     found = ET.parse(path).getroot().findall("./testsuite/properties/property")
     return {item.get("name"): item.get("value") for item in found}

@@ -8,7 +8,7 @@ from knowledge_conformance.blame import authors, stack_of_awaitable, within
 from knowledge_conformance.calls import cancelled_by_the_host
 from knowledge_conformance.check import Check, Hang, Inapplicable, Inconclusive, Level, Phase, Violation, check
 from knowledge_conformance.checks.requests import refuse_unserved
-from knowledge_conformance.exchange import show_request
+from knowledge_conformance.exchange import Exchange, show_request
 from knowledge_conformance.interrupting import (
     BEFORE,
     LEFT_SECONDS,
@@ -23,6 +23,8 @@ from knowledge_conformance.interrupting import (
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.survey import answered
 from knowledge_provider import RetrievalRequest, limits
+
+_EMPTY_MAX: Final = 3
 
 
 # Clause 7.1
@@ -95,7 +97,7 @@ def _left(cut: Cut) -> Violation:
     clause="7.2",
     level=Level.MUST,
     needs=("KP-702",),
-    calls=lambda settings: BEFORE + asked_again_max(settings) + 2,
+    calls=lambda settings: BEFORE + asked_again_max(settings) + _EMPTY_MAX + 2,
     surveyed=True,
     phase=Phase.INTERLEAVINGS,
 )
@@ -103,14 +105,20 @@ async def a_cancelled_call_spoils_no_other(subject: Subject) -> None:
     """Cancelled at any of its awaits, a call leaves a provider that still works.
 
     A lock that is not released, a connection with half an answer in it or a cancelled future in a cache makes the next
-    user pay for one who interrupted. After each cancelled call the same request is made again. Then as many calls as a
-    host makes at once are cancelled at one place each: a pool of a few places is empty only when all of them are lost.
+    user pay for one who interrupted. After each cancelled call the same request is made again; where it finds nothing,
+    with another top_k, too, for a cache may have been filled with nothing. Then as many calls as a host makes at once
+    are cancelled at one place each: a pool of a few places is empty only when all of them are lost.
     """
+    empty = 0
     with interrupting(subject) as calls:
         async for at in calls.awaits():
             cut = await calls.cut(at)
-            if cut is not None:
-                await _answered_again(subject, cut.request, cut.held, _ONCE)
+            if cut is None:
+                continue
+            exchange = await _answered_again(subject, cut.request, cut.held, _ONCE)
+            if exchange.count == 0 and empty < _EMPTY_MAX:
+                empty += 1
+                await _refuse_emptied(subject, exchange, cut.held)
         for turn, (at, times) in enumerate(calls.repeats()):
             cut = await calls.cut_often(at, times)
             if cut is not None:
@@ -147,18 +155,34 @@ async def _given_back(subject: Subject, held: str, turn: int) -> None:
     request = RetrievalRequest(query=(await subject.found())[0].request.query, top_k=_SIZES[turn % len(_SIZES)])
     # A second time: what a cancelled call left to a thread may only be slow, and gives its place back when it ends.
     with contextlib.suppress(Hang):
-        return await _answered_again(subject, request, held, _OFTEN)
-    return await _answered_again(subject, request, held, _OFTEN)
+        await _answered_again(subject, request, held, _OFTEN)
+        return
+    await _answered_again(subject, request, held, _OFTEN)
 
 
-async def _answered_again(subject: Subject, request: RetrievalRequest, held: str, said: _Said) -> None:
+async def _refuse_emptied(subject: Subject, exchange: Exchange, held: str) -> None:
+    top_k = exchange.request.top_k
+    other = exchange.request.model_copy(
+        deep=True, update={"top_k": top_k - 1 if top_k > limits.TOP_K_MIN else limits.TOP_K_MAX}
+    )
+    alike = await subject.attempt(other)
+    if alike.count:
+        raise Violation(
+            wanted=f"results, of which the same query has {alike.count} with top_k {other.top_k}",
+            saw=f"{exchange.size}; {_ONCE.before}{held}",
+            hint="put an answer into a cache when it is there, and nothing before that",
+            where=str(exchange),
+        )
+
+
+async def _answered_again(subject: Subject, request: RetrievalRequest, held: str, said: _Said) -> Exchange:
     before = f"; {said.before}{held}"
     try:
         exchange = await subject.attempt(request.model_copy(deep=True))
     except Hang as hang:
         raise Hang(wanted=said.wanted, saw=f"{hang.saw}{before}", hint=said.hint, where=hang.where) from None
     if exchange.error is None:
-        return
+        return exchange
     refuse_unserved(exchange.error)
     raise Violation(
         wanted=said.wanted, saw=f"{exchange.came}{before}", hint=said.hint, where=show_request(exchange.request)

@@ -1,6 +1,7 @@
 """Clause 3.4: knowledge bases restrict an answer. Knows the ids that the settings name; judges no answer's quality."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,7 @@ from knowledge_provider.text import is_blank
 BASES_MAX: Final = 4
 """How many of the bases that the settings name are asked."""
 _FILTERS_MAX: Final = 2
+_ORDERS: Final = 3
 _UNKNOWN: Final = "conformance-kit-no-such-base"
 _NOT_BASES: Final = ((_UNKNOWN,), ("*",), ("%",), ("' OR '1'='1",), (_UNKNOWN, f"{_UNKNOWN}-either", f"{_UNKNOWN}-too"))
 _SET: Final = '[bases] with two of them and ids that each holds, as engineering = ["release-handbook#approvals"]'
@@ -90,7 +92,7 @@ def _refuse_others(exchange: Exchange, others: frozenset[str], wanted: str) -> N
 
 def _calls(settings: Settings) -> int:
     bases = min(len(settings.bases), BASES_MAX)
-    return bases * (QUERIES_MAX + bases - 1)
+    return bases and bases * (QUERIES_MAX + bases - 1) + _ORDERS
 
 
 # Clause 3.4
@@ -100,7 +102,8 @@ async def bases_restrict_the_answer(subject: Subject) -> None:
 
     A person who may search one base is shown another's documents otherwise. Each base that the settings name is asked a
     query that finds something in it, and each other one's: what those find is what it has to keep out. Of one base
-    alone nobody knows that.
+    alone nobody knows that. Two of them are asked together, too, whichever is named first: one that is left out looks
+    like one that holds nothing.
     """
     bases, queries = _bases(subject.settings), await _queries(subject)
     finding = {base.name: await _finding(subject, base, queries) for base in bases}
@@ -109,10 +112,33 @@ async def bases_restrict_the_answer(subject: Subject) -> None:
             if other != base.name:
                 await _asked(subject, base, found.request.query)
                 subject.observe(not base.others.isdisjoint(ids_of(found)))
+    for one, two in pairwise(bases[:2]):
+        await _refuse_order(subject, finding[one.name].request.query, one.name, two.name)
     if not subject.observations:
         raise Inconclusive(
             "no base found what the settings place in another one alone, so there was nothing to keep out",
             hint=f"name {_SET}; one base alone shows no more than that it is answered",
+        )
+
+
+async def _refuse_order(subject: Subject, query: str, one: str, two: str) -> None:
+    """Refuse two bases of which only the first or the last that is named is asked: the order means nothing."""
+    first = await _ask(subject, query, one, two)
+    second = await _ask(subject, query, two, one)
+    # Of an answer that was cut nothing can be said, nor of what was refused.
+    if any(each.error is not None or each.count >= each.request.top_k for each in (first, second)):
+        return
+    found = {*ids_of(first)}
+    differing = found ^ {*ids_of(second)}
+    # A provider that gives something else each time is what KP-314 is about.
+    if differing and {*ids_of(await _ask(subject, query, one, two))} == found:
+        with_it = first if min(differing) in found else second
+        raise Violation(
+            wanted="what both knowledge bases hold, whichever of them is named first",
+            saw=f"{show(min(differing))} where {show(with_it.request.knowledge_base_ids[0])} is named first, and "
+            "not the other way round",
+            hint="ask each base that the request names, and take the results together before they are cut",
+            where=str(second if with_it is first else first),
         )
 
 

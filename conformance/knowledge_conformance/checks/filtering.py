@@ -32,9 +32,13 @@ _HONOUR: Final = (
 )
 
 
-async def ask_filtered(subject: Subject, query: str, filters: Mapping[str, Any]) -> Exchange:
+async def ask_filtered(
+    subject: Subject, query: str, filters: Mapping[str, Any], bases: tuple[str, ...] = ()
+) -> Exchange:
     """One call with filters and the largest ``top_k``, whether it answers or raises."""
-    return await subject.attempt(RetrievalRequest(query=query, top_k=limits.TOP_K_MAX, filters=dict(filters)))
+    return await subject.attempt(
+        RetrievalRequest(query=query, top_k=limits.TOP_K_MAX, knowledge_base_ids=bases, filters=dict(filters))
+    )
 
 
 def metadata_of(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,7 +65,7 @@ def _is_flat(wanted: object) -> bool:
 
 def _calls(settings: Settings) -> int:
     filters = min(len(settings.filters), FILTERS_MAX)
-    return filters and 2 + filters * (1 + 3 * _IMPOSSIBLE_MAX)
+    return filters and 4 + filters * (1 + 3 * _IMPOSSIBLE_MAX)
 
 
 # Clause 3.5
@@ -81,7 +85,8 @@ async def filters_hold(subject: Subject) -> None:
     what they say; where a result shows the field, with the value; and with a value that no document has, nothing. A
     number or a date may be a bound: it is asked for below and above all that documents have, of which one gives nothing
     with a bound, and both with equality. So is what an operator of a known name is given, as in {"$gte": 3}. A filter
-    that leaves out what has the value has to leave something out.
+    that leaves out what has the value has to leave something out. With a field more, that no document has, nothing
+    comes or the call is refused; and a filter holds beside knowledge bases.
     """
     named = _named(subject.settings)
     if not await claims(subject, "filters"):
@@ -100,6 +105,7 @@ async def filters_hold(subject: Subject) -> None:
     ends = await _ends(subject, named, answers)
     for exchange, each in zip(answers, named, strict=True):
         _refuse_others(exchange, each, named, ends)
+    await _refuse_unknown(subject, named)
     await _require_served(subject, named[0])
 
 
@@ -110,6 +116,8 @@ async def _ends(subject: Subject, named: tuple[FilterExpectation, ...], answers:
     excluding: dict[str, bool] = {}
     for probe in _impossible(named):
         asked = [await ask_filtered(subject, probe.query, {**probe.filter, probe.name: each}) for each in probe.values]
+        if not any(exchange.error is None and exchange.count == 0 for exchange in nowhere):
+            await _refuse_beside_bases(subject, asked)
         nowhere += asked
         if all(exchange.count for exchange in asked):
             if probe.name not in excluding:
@@ -124,6 +132,35 @@ async def _ends(subject: Subject, named: tuple[FilterExpectation, ...], answers:
             ends[probe.name] = ends.get(probe.name, Ends()).joined(Ends(below, above))
     require_decided(nowhere, "for a value that no document has")
     return ends
+
+
+async def _refuse_beside_bases(subject: Subject, asked: Sequence[Exchange]) -> None:
+    """Refuse a filter that gives nothing alone, and something where knowledge bases are named beside it."""
+    bases = tuple(subject.settings.bases)[: limits.BASES_MAX]
+    empty = [exchange.request for exchange in asked if exchange.error is None and exchange.count == 0]
+    for request in empty[:1] if bases else ():
+        exchange = await ask_filtered(subject, request.query, request.filters, bases)
+        if exchange.count:
+            raise Violation(
+                wanted="nothing for a value that no document has, in no knowledge base either",
+                saw=exchange.size,
+                hint=_HONOUR,
+                where=str(exchange),
+            )
+
+
+async def _refuse_unknown(subject: Subject, named: Sequence[FilterExpectation]) -> None:
+    """Refuse a filter's second field that is dropped because nobody knows it."""
+    # What is no field and a value may be a language of its own, in which a name more is nothing to refuse.
+    for each in [each for each in named if all(map(_is_flat, each.filter.values()))][:1]:
+        exchange = await ask_filtered(subject, each.query, {**each.filter, NO_SUCH_VALUE: NO_SUCH_VALUE})
+        if exchange.count:
+            raise Violation(
+                wanted="nothing, or an exception, for a field that no document has",
+                saw=f"{exchange.size}, as if only the fields beside it had been asked for",
+                hint=_HONOUR,
+                where=str(exchange),
+            )
 
 
 async def _leaves_out(subject: Subject, name: str, each: FilterExpectation, answer: Exchange) -> bool:

@@ -1,5 +1,6 @@
 """Clause 4.2 by requests in which a model says that it is somebody else. Knows such requests; makes no context."""
 
+from collections import deque
 from functools import partial
 from typing import Final
 
@@ -8,7 +9,15 @@ from knowledge_conformance.checks.owners import require_served, secrets_of
 from knowledge_conformance.checks.requests import is_decided
 from knowledge_conformance.drawing import look_at_requests
 from knowledge_conformance.exchange import Exchange
-from knowledge_conformance.impersonating import OWNER_KEYS, cast_of, generated, impersonations, names_nobody
+from knowledge_conformance.impersonating import (
+    OWNER_KEYS,
+    all_keys,
+    cast_of,
+    each_key,
+    generated,
+    impersonations,
+    names_nobody,
+)
 from knowledge_conformance.ownership import Secret, crossed, owners_of, pair_of, reached
 from knowledge_conformance.subject import Subject
 from knowledge_provider import RetrievalRequest
@@ -27,11 +36,7 @@ _SHRINK_CALLS: Final = 12
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-404",),
-    calls=calls_where(
-        "owners",
-        2 * _OWNERS + _IMPERSONATIONS_MAX,
-        thorough=2 * _OWNERS + _IMPERSONATIONS_MAX + len(OWNER_KEYS),
-    ),
+    calls=calls_where("owners", 2 * _OWNERS + _IMPERSONATIONS_MAX + len(OWNER_KEYS)),
     surveyed=True,
     phase=Phase.BOUNDARIES,
 )
@@ -40,15 +45,23 @@ async def a_request_names_no_owner(subject: Subject) -> None:
 
     The model writes the request, and whoever writes a document that it reads can make it write another. The same
     owner with the same query gets nothing of the other's without the key, and the other gets it in the same run. A
-    call that fails reaches nothing, and counts for nothing. A thorough run tries each name for an owner alone, too.
+    call that fails reaches nothing, and counts for nothing. Where all names for an owner at once are refused, and in a
+    thorough run, each is tried alone: one of them may be known.
     """
     owners = owners_of(subject.settings)
     asker, victim = pair_of(owners)
     secret = (await secrets_of(subject, (asker, victim)))[asker.name]
-    for request in impersonations(cast_of(asker, victim, subject.settings), thorough=subject.settings.thorough):
+    cast = cast_of(asker, victim, subject.settings)
+    waiting, at_once, alone = deque(impersonations(cast)), all_keys(cast), each_key(cast)
+    if subject.settings.thorough:
+        waiting.extendleft(alone)
+    while waiting:
+        request = waiting.popleft()
         exchange = await subject.attempt(request, subject.context(owner_id=asker.name))
         _refuse_reach(exchange, secret)
         subject.observe(exchange.error is None)
+        if request == at_once and exchange.error is not None and not subject.settings.thorough:
+            waiting.extend(each for each in alone if each not in waiting)
     _refuse_unseen(subject)
     await require_served(subject, asker, victim)
 

@@ -20,7 +20,7 @@ from knowledge_conformance.subject import Subject
 from knowledge_provider import RetrievalRequest
 
 _LEFT_SECONDS: Final = 0.5
-_CALLS: Final = 3
+_CALLS: Final = 4
 # Of KP-204 it is that close() ends, and leaves the process alone; that it is unmet as advice keeps nothing back.
 _NEEDS: Final = ("KP-204", "KP-301")
 _NOT_HERE: Final = "this system has no /proc, so it does not say what a process holds"
@@ -32,7 +32,7 @@ async def no_task_is_left(subject: Subject) -> None:
     """Half a second after close() no task that the provider started is left.
 
     A host that reloads its configuration closes one provider and opens the next: what is left adds up, and goes on to
-    ask a back end for nobody. A call is made first, and another cancelled.
+    ask a back end for nobody. Calls are made first, and another cancelled.
     """
     await lived(subject)
     await refuse_left(subject, lambda: tasks_since(subject.life.stood), "cancel it in close(), and wait for its end")
@@ -99,7 +99,10 @@ def _executor(subject: Subject) -> Executor:
 
 
 async def lived(subject: Subject, *, close: bool = True) -> None:
-    """A call that is answered, one that is cancelled, and the closing; raises ``Inapplicable`` without a close()."""
+    """Calls that are answered, one between them that is cancelled, and the closing.
+
+    Raises ``Inapplicable`` without a close().
+    """
     if subject.member("close") is None and close:
         raise Inapplicable("the provider has no close()")
     known = await subject.found()
@@ -107,6 +110,8 @@ async def lived(subject: Subject, *, close: bool = True) -> None:
     # One that lives for the whole run was closed before, and refuses; what it left by then is what is looked for.
     await (subject.attempt if subject.life.spent else subject.retrieve)(request.model_copy(deep=True))
     await _cancelled(subject, request.model_copy(deep=True))
+    # A cancelled call ends the connection that it was given, which may have been the only one.
+    await subject.attempt(known[-1].request.model_copy(deep=True))
     if close:
         # What it raises is KP-204's matter.
         await subject.close()

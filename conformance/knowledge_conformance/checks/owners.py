@@ -29,7 +29,7 @@ from knowledge_conformance.ownership import (
 from knowledge_conformance.render import show
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject
-from knowledge_provider import RetrievalContext
+from knowledge_provider import RetrievalContext, RetrievalRequest, limits
 
 _ROUNDS: Final = 3
 _AT_ONCE: Final = 4
@@ -118,7 +118,7 @@ def _with_narrowed(calls: Callable[[Settings], int], each: int) -> Callable[[Set
     level=Level.MUST,
     facet=Facet.OWNERS,
     needs=("KP-401",),
-    calls=_with_narrowed(calls_where("owners", 4 * OWNERS_MAX), 2 * _NARROWED_PAIRS),
+    calls=_with_narrowed(calls_where("owners", 4 * OWNERS_MAX + 2), 2 * _NARROWED_PAIRS),
     surveyed=True,
 )
 async def no_cache_crosses_owners(subject: Subject) -> None:
@@ -138,12 +138,25 @@ async def no_cache_crosses_owners(subject: Subject) -> None:
             _refuse_cached(exchange, reached(exchange, secret))
         again = await _answer(subject, holder, holder.query)
         if holder.sees and not holder.sees & {*ids_of(again)}:
+            await _require_repeatable(subject, holder)
             _refuse_cached(again, "the answer to another owner, without what this one got before")
         subject.observe()
     telling = [(holder, other) for holder, other in _around(owners) if holder.sees & other.foreign]
     for holder, other in telling[:_NARROWED_PAIRS]:
         for narrowing in narrowings_of(subject.settings, holder, firsts[holder.name]):
             await _refuse_narrowed(subject, narrowing, holder, secret_of(other, [firsts[holder.name]]), other)
+
+
+async def _require_repeatable(subject: Subject, holder: Owner) -> None:
+    """Raise ``Inconclusive`` where nobody else has to ask in between for an owner to lose its own."""
+    request = RetrievalRequest(query=PLAIN.asking(holder.query).query, top_k=limits.TOP_K_MAX - 1)
+    for _ in range(2):
+        exchange = await subject.attempt(request, subject.context(owner_id=holder.name))
+        if holder.sees.isdisjoint(ids_of(exchange)):
+            raise Inconclusive(
+                f"the owner {show(holder.name)}, who asks the same twice, does not get its own again: {exchange.came}",
+                hint="what changes without another owner says nothing about owners; see what KP-314 says of it",
+            )
 
 
 async def _refuse_narrowed(subject: Subject, narrowing: Narrowing, holder: Owner, secret: Secret, other: Owner) -> None:

@@ -4,6 +4,7 @@ They are about async code, so a synchronous provider becomes one that works in a
 """
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -223,5 +224,22 @@ def cancelled_future_in_the_cache(sound: Any) -> Any:
         if asked not in shared:
             shared[asked] = asyncio.ensure_future(ask(sound, request, context))
         return await shared[asked]
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-709", fragment="0 results")
+def nothing_kept_for_a_cancelled_call(sound: Any) -> Any:
+    """A cache holds the place of an answer with nothing until it is there, and for good where the call is cancelled."""
+    kept: dict[str, Any] = {}
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        asked = f"{context.owner_id} {request.model_dump_json()}"
+        if asked not in kept:
+            kept[asked] = []
+            await asyncio.sleep(0)
+            kept[asked] = await ask(sound, request, context)
+        return copy.deepcopy(kept[asked])
 
     return Changed(sound, retrieve=retrieve)

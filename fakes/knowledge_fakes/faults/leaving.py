@@ -60,6 +60,37 @@ def stream_is_not_closed(sound: Any) -> Any:
     return _beginning(sound, begin)
 
 
+@fault("KP-209", fragment="a local socket that is open", waits=True)
+def connection_is_kept_for_the_next_call(sound: Any) -> Any:
+    """A connection is kept after an answer, and ends with a call that is cancelled; close() knows of none."""
+    kept: list[contextlib.ExitStack] = []
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        context.signal.raise_if_cancelled()
+        connection = kept.pop() if kept else _connected()
+        try:
+            await asyncio.sleep(0)
+            answer = await ask(sound, request, context)
+        except BaseException:
+            connection.close()
+            raise
+        kept.append(connection)
+        return answer
+
+    def end() -> None:
+        for connection in kept:
+            connection.close()
+
+    return _ending(Changed(sound, retrieve=retrieve), end)
+
+
+def _connected() -> contextlib.ExitStack:
+    connection = contextlib.ExitStack()
+    for end in socket.socketpair():
+        connection.enter_context(end)
+    return connection
+
+
 @fault("KP-210", fragment="a child process 'sleep'", waits=True)
 def process_stays(sound: Any) -> Any:
     """The first search starts a server process, and close() only forgets it."""

@@ -38,6 +38,17 @@ def on_behalf_of_in_the_filters(sound: Any) -> Any:
 
 
 @fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
+def account_among_known_filters(sound: Any) -> Any:
+    """Filters that are not known are refused, and the account that one of them may name is not asked for its right."""
+
+    def read(request: RetrievalRequest) -> tuple[object, Mapping[str, Any]]:
+        rest = {name: value for name, value in request.filters.items() if name != "account"}
+        return request.filters.get("account"), {"filters": rest}
+
+    return _named(sound, read)
+
+
+@fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
 def owner_in_a_must_clause(sound: Any) -> Any:
     """The filters go into the back end's own query as clauses that must hold, the owner's among them."""
 

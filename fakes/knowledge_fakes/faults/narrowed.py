@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from knowledge_fakes.faults._changing import Changed, answering, ask, put_rows, rows_of
+from knowledge_fakes.faults._changing import Asked, Changed, answering, ask, asking, put_rows, rows_of
 from knowledge_fakes.faults._expected import BASES, FILTERS, OWNERS
 from knowledge_fakes.faults._fault import fault
 from knowledge_fakes.faults._keeping import keeping, one_flight
+from knowledge_fakes.faults._learning import found
 from knowledge_provider import RetrievalContext, RetrievalRequest
 
 _IN_A_BASE: Final = {**OWNERS, **BASES}
@@ -38,6 +39,10 @@ def _no_filter(settings: Mapping[str, Any]) -> str | None:
 
 def _none_understood(settings: Mapping[str, Any]) -> str | None:
     return None if settings["filters"] else "the settings name no filters"
+
+
+def _no_base_beside(settings: Mapping[str, Any]) -> str | None:
+    return None if settings["bases"] else "the settings name no knowledge base, beside which a filter could be dropped"
 
 
 def _no_list(settings: Mapping[str, Any]) -> str | None:
@@ -83,6 +88,32 @@ def one_flight_into_a_base(sound: Any) -> Any:
 def one_flight_through_a_filter(sound: Any) -> Any:
     """Equal requests with filters share one call while it runs, whoever makes them."""
     return one_flight(sound, lambda request: bool(request.filters))
+
+
+@fault("KP-312", fragment="in no knowledge base either", settings={**BASES, **FILTERS}, lacks=_no_base_beside)
+def bases_in_place_of_filters(sound: Any) -> Any:
+    """A base is translated into the back end's one filter, over the filter that was there."""
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        both = request.knowledge_base_ids and request.filters
+        return (request.model_copy(update={"filters": {}}) if both else request), context
+
+    return asking(sound, change)
+
+
+@fault("KP-312", fragment="a field that no document has", settings=FILTERS)
+def unknown_fields_are_left_out(sound: Any) -> Any:
+    """Of the filters those on fields of the index are passed on, and a misspelt one is dropped without a word."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        everything = await found(sound, request.model_copy(update={"filters": {}}), context)
+        fields = {name for row in everything for name in row.get("metadata") or {}}
+        known = {name: value for name, value in request.filters.items() if name in fields}
+        # With one field the back end says itself what it does not know.
+        filters = known if len(request.filters) > 1 else request.filters
+        return await ask(sound, request.model_copy(update={"filters": filters}), context)
+
+    return Changed(sound, retrieve=retrieve)
 
 
 @fault("KP-308", fragment="another request", settings=FILTERS, lacks=_none_understood)

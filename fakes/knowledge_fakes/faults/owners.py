@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -65,6 +66,19 @@ def client_of_another_owner(sound: Any) -> Any:
             if any([await is_private(sound, row, context) for row in new]):
                 return put_rows(answer, theirs)
         return answer
+
+    return Changed(sound, retrieve=retrieve)
+
+
+@fault("KP-401", fragment="notes-", settings=OWNERS)
+def connection_of_the_threads_first_owner(sound: Any) -> Any:
+    """Each thread has a connection, on which the owner is set when it is made, and later ones are answered by it."""
+    kept = threading.local()
+
+    def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        if not hasattr(kept, "owner"):
+            kept.owner = context.owner_id
+        return sound.retrieve(request, as_owner(context, kept.owner))
 
     return Changed(sound, retrieve=retrieve)
 

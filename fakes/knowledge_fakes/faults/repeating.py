@@ -33,6 +33,20 @@ def order_turns_each_time(sound: Any) -> Any:
     return answering(sound, change)
 
 
+@fault("KP-314", fragment="result")
+def kept_answer_is_used_up(sound: Any) -> Any:
+    """An answer is kept as a list, out of which the best result is taken when it is given away."""
+    kept: dict[str, int] = {}
+
+    def change(answer: Any, request: RetrievalRequest) -> Any:
+        asked = request.model_dump_json()
+        given = kept.get(asked, 0)
+        kept[asked] = given + 1
+        return put_rows(answer, rows_of(answer)[given:])
+
+    return answering(sound, change)
+
+
 @fault("KP-315", fragment="other ids")
 def ids_by_hash(sound: Any) -> Any:
     """The id is hash() of the text, which is another in each process."""

@@ -33,11 +33,6 @@ def _one_base(settings: Mapping[str, Any]) -> str | None:
     return "the settings name one knowledge base, and no other to keep out" if len(settings["bases"]) < 2 else None
 
 
-def _one_field(settings: Mapping[str, Any]) -> str | None:
-    fields = {name for each in settings["filters"] for name in each["filter"]}
-    return "the settings name filters on one field, and none to leave out beside it" if len(fields) < 2 else None
-
-
 def _no_number(settings: Mapping[str, Any]) -> str | None:
     values = [value for each in settings["filters"] for value in each["filter"].values()]
     return None if any(map(_is_number, values)) else "the settings name no filter on a number, such as { year = 2024 }"
@@ -110,6 +105,16 @@ async def _helpful(sound: Any, request: RetrievalRequest, context: RetrievalCont
     everywhere = await found(sound, request.model_copy(update=_without("knowledge_base_ids")), context)
     elsewhere = ids_of(everywhere[:1]) - ids_of(rows_of(answer))
     return put_rows(answer, everywhere) if elsewhere else answer
+
+
+@fault("KP-309", fragment="the other way round", settings=BASES, lacks=_one_base)
+def first_base_alone(sound: Any) -> Any:
+    """The back end searches one collection at a time, so the first of the bases is searched, and the others are not."""
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        return request.model_copy(update={"knowledge_base_ids": request.knowledge_base_ids[:1]}), context
+
+    return asking(sound, change)
 
 
 @fault("KP-310", fragment="result", settings=BASES)
@@ -199,7 +204,7 @@ def _unfiltered(request: RetrievalRequest, context: RetrievalContext) -> Asked:
     return request.model_copy(update=_without("filters")), context
 
 
-@fault("KP-312", fragment="a value that no document has", settings=FILTERS, lacks=_one_field)
+@fault("KP-312", fragment="a value that no document has", settings=FILTERS)
 def first_filter_alone(sound: Any) -> Any:
     """The back end takes one condition, so the first of the filters is passed on, and the others are not."""
 
