@@ -174,7 +174,7 @@ def proof_lines(proof: Proof) -> Iterator[str]:
 
 
 def ending_lines(reports: Iterable[Report]) -> Iterator[str]:
-    """Why a run ends with exit code 1 although nothing is shown as failed: each target that is, or proves, not enough."""
+    """Why a run ends with 1 although nothing is shown as failed: of each target that is, or proves, not enough."""
     for report in reports:
         if not report.good and not any(failures(report)):
             yield from _field("exit 1", f"{report.target}: {report.sentence}")
