@@ -197,10 +197,10 @@ async def nothing_left_is_not_everything(subject: Subject) -> None:
     bases = _bases(subject.settings)
     base, query = await _answering(subject, bases)
     mixed: list[Exchange] = []
-    for about in [query, *await _elsewhere(subject, base, query)]:
-        whole = await _asked(subject, base, about)
+    for asked in [query, *await _elsewhere(subject, base, query)]:
+        whole = await _asked(subject, base, asked)
         for names in ((base.name, _UNKNOWN), (_UNKNOWN, base.name)):
-            exchange = await _ask(subject, about, *names)
+            exchange = await _ask(subject, asked, *names)
             mixed.append(exchange)
             _refuse_others(exchange, base.others, f"no more than {show(base.name)} holds")
             _refuse_more(exchange, whole)
