@@ -33,7 +33,9 @@ class _VendorResult(RetrievalResult):
 
 
 def _refuse(*_: object) -> Never:
-    raise RuntimeError("a method of a vendor's object was called")
+    raise RuntimeError(
+        "a method of a vendor's object was called: read it through its base type, as dict.get(value, 'id'), or drop it"
+    )
 
 
 def _vendor(base: type, *refusing: str) -> Callable[..., Any]:

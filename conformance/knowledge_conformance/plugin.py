@@ -241,8 +241,8 @@ class Door:
         proven = all(proof.holds for proof in self._proofs.values())
         if exitstatus in ended and not (proven and all(report.good for report in reports)):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            # pytest's own last line says that all passed, and not why that is not enough.
-            self._endings = [] if exitstatus == pytest.ExitCode.TESTS_FAILED else list(ending_lines(self.reports()))
+            # pytest's own last line counts what passed and what is inconclusive, and not why that is not enough.
+            self._endings = list(ending_lines(self.reports()))
         if self._unwritten is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 

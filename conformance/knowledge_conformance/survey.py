@@ -21,7 +21,7 @@ PROBES: Final = (
     "政策", "规则", "information",
 )  # fmt: skip
 """Asked in turn when the settings name no query, until enough of them are answered."""
-SURVEY_CALLS: Final = max(len(PROBES), QUERIES_MAX) + QUERIES_WANTED + 2
+SURVEY_CALLS: Final = max(len(PROBES), QUERIES_MAX) + QUERIES_WANTED + 3
 """The most calls that a survey makes."""
 
 _WORDS_MAX: Final = 48
@@ -71,8 +71,9 @@ async def _survey(subject: Subject) -> list[Exchange]:
     exchanges: list[Exchange] = []
     try:
         await _ask_queries(subject, exchanges)
-        await _ask_other_sizes(subject, exchanges)
         await _ask_words(subject, exchanges)
+        await _ask_for_several(subject, exchanges)
+        await _ask_other_sizes(subject, exchanges)
     except OutOfCallsError:
         # What was answered so far can still be looked at; with nothing, the budget is the reason, not the queries.
         if not answered(exchanges):
@@ -94,10 +95,22 @@ async def _ask_words(subject: Subject, exchanges: list[Exchange]) -> None:
         exchanges.append(await subject.retrieve(RetrievalRequest(query=query)))
 
 
+async def _ask_for_several(subject: Subject, exchanges: list[Exchange]) -> None:
+    # Where every query finds one result, what orders, cuts and numbers several of them was not looked at.
+    found = answered(exchanges)
+    queries = dict.fromkeys(exchange.request.query for exchange in found)
+    if len(queries) > 1 and all(exchange.count == 1 for exchange in found):
+        query = " ".join([*queries][:QUERIES_WANTED])
+        if len(query) <= limits.QUERY_MAX:
+            exchanges.append(await subject.retrieve(RetrievalRequest(query=query)))
+
+
 async def _ask_other_sizes(subject: Subject, exchanges: list[Exchange]) -> None:
-    for exchange in answered(exchanges)[:1]:
+    # Of one that finds a single result, the answer to top_k = 1 is the same whether top_k is kept or not.
+    fullest = max(answered(exchanges), key=lambda exchange: exchange.count, default=None)
+    if fullest is not None:
         for top_k in (limits.TOP_K_MAX, limits.TOP_K_MIN):
-            exchanges.append(await subject.retrieve(RetrievalRequest(query=exchange.request.query, top_k=top_k)))
+            exchanges.append(await subject.retrieve(RetrievalRequest(query=fullest.request.query, top_k=top_k)))
 
 
 def configured_queries(subject: Subject) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from knowledge_conformance.proof import Ending, Proof, grouped
 from knowledge_conformance.reading import reason
 from knowledge_conformance.report import RECORDED, CheckReport, Report
 from knowledge_conformance.results import FAILING, CheckOutcome, CheckResult
-from knowledge_conformance.settings import Profile, Settings
+from knowledge_conformance.settings import OWN_FILE, Profile, Settings
 from knowledge_conformance.verdict import FacetState
 
 _NO_PASS: Final = {
@@ -131,6 +131,7 @@ def note_lines(report: Report, settings: Settings | None = None, *, verbose: boo
 
 
 def _unexercised(report: Report) -> Iterator[str]:
+    settable = False
     for facet, state in report.facets.items():
         found = [each for each in report.checks if each.facet is facet and each.outcome is CheckOutcome.INAPPLICABLE]
         if not found or state is FacetState.ABSENT:
@@ -142,6 +143,9 @@ def _unexercised(report: Report) -> Iterator[str]:
         first = min(found, key=lambda check: check.level is not Level.MUST)
         why, _, what = (first.saw or "").partition(": ")
         yield from _field("unseen", f"{facet}: {what or why}", width=NARROW, max_lines=2)
+        settable = True
+    if settable:
+        yield from _field("set in", f"{OWN_FILE}, in the folder where the run starts")
 
 
 def verdict_lines(report: Report) -> Iterator[str]:
@@ -170,9 +174,9 @@ def proof_lines(proof: Proof) -> Iterator[str]:
 
 
 def ending_lines(reports: Iterable[Report]) -> Iterator[str]:
-    """Why a run ends with exit code 1 although no test failed in it: of each target that is, or proves, not enough."""
+    """Why a run ends with 1 although nothing is shown as failed: of each target that is, or proves, not enough."""
     for report in reports:
-        if not report.good:
+        if not report.good and not any(failures(report)):
             yield from _field("exit 1", f"{report.target}: {report.sentence}")
         if report.proof is not None and not report.proof.holds:
             yield from _field("exit 1", f"{report.target}: the proof fails: {report.proof.sentence}")

@@ -77,7 +77,9 @@ def _described(provider: Any) -> object:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise _refusal(f"its describe() raised {error_kind(error)}", "1.2") from error
+        # What is left out most often are the parentheses behind its name.
+        made = "; it is a class, and an object that it makes is wanted" if is_a(provider, type) else ""
+        raise _refusal(f"its describe() raised {error_kind(error)}{made}", "1.2") from error
     # Clause 1.2. Closed, or it would say when it is collected that it was never awaited.
     if is_a(description, _COROUTINE):
         description.close()

@@ -39,6 +39,10 @@ def test_hostile_providers_fail_by_name_and_the_rest_go_on(hostile: Done) -> Non
         "verdict conformant: core (not exercised: filters, bases, owners, secrets, back-end)",
     ]
     assert len(ids_in(hostile.stdout)) == 3 * len(CHECKS)
+    # That of the one that failed has its FAILED line.
+    assert [line.split()[:4] for line in lines(hostile.stdout, starting="exit 1")] == [
+        ["exit", "1", "hostile_values:Null:", "inconclusive:"]
+    ]
 
 
 def test_a_failure_is_understood_from_its_text_alone(hostile: Done) -> None:

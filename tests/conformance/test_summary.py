@@ -41,6 +41,7 @@ def test_a_facet_that_was_not_exercised_says_what_to_set_and_all_reasons_are_the
     )
     short = [line.text for line in summary_lines(report)]
     assert "  unseen  owners: set [owners]" in short
+    assert "  set in  knowledge-conformance.toml, in the folder where the run starts" in short
     assert any(line.endswith("no owners are named: set [owners]") for line in _texts(report, verbose=True))
 
 

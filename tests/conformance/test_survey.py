@@ -12,6 +12,7 @@ from knowledge_conformance.subject import ProviderRaisedError, Subject
 from knowledge_conformance.survey import PROBES, QUERIES_WANTED, SURVEY_CALLS, Survey, answered, configured_queries
 from knowledge_conformance.watched import OutOfCallsError
 from knowledge_provider import RetrievalRequest
+from knowledge_provider.limits import QUERY_MAX
 
 Answer = Callable[[RetrievalRequest], Any]
 
@@ -49,16 +50,46 @@ def nothing(_request: RetrievalRequest) -> list[Any]:
     return []
 
 
+def several(request: RetrievalRequest) -> list[dict[str, str]]:
+    return [{"id": each, "content": f"Some words about {request.query}"} for each in "ab"]
+
+
 @pytest.mark.parametrize("count", [1, 3, 4, 8])
 def test_the_queries_of_the_settings_are_asked_first(count: int) -> None:
     """Then one that was answered again, with the largest and the smallest top_k, however many queries there are."""
-    provider = Provider(found)
+    provider = Provider(several)
     queries = tuple(f"query {at}" for at in range(count))
     exchanges = surveyed(provider, queries=queries)
     assert provider.asked[:count] == [(query, 5) for query in queries]
-    assert provider.asked[count : count + 2] == [("query 0", 8), ("query 0", 1)]
+    assert provider.asked[-2:] == [("query 0", 8), ("query 0", 1)]
     # Words of the answers only where the settings name few queries.
     assert len(exchanges) == len(provider.asked) == max(count, QUERIES_WANTED) + 2
+
+
+def test_other_sizes_are_asked_of_what_finds_most() -> None:
+    """Where the first query finds one result, its answer to ``top_k = 1`` shows nothing of who ignores it."""
+    provider = Provider(lambda request: (several if request.query == "second" else found)(request))
+    surveyed(provider, queries=("first", "second", "third"))
+    assert provider.asked[3:] == [("second", 8), ("second", 1)]
+
+
+def test_where_every_query_finds_one_their_words_are_asked_at_once() -> None:
+    """So that who ignores ``top_k``, or repeats an id, is seen on a corpus whose queries are precise."""
+
+    def by_word(request: RetrievalRequest) -> list[dict[str, str]]:
+        return [{"id": word, "content": word} for word in ("un", "deux", "trois") if word in request.query.split()]
+
+    provider = Provider(by_word)
+    exchanges = surveyed(provider, queries=("un", "deux", "trois", "quatre"))
+    assert provider.asked[4:] == [("un deux trois", 5), ("un deux trois", 8), ("un deux trois", 1)]
+    assert exchanges[-1].count == 3
+
+
+def test_words_that_are_too_long_together_are_not_asked_at_once() -> None:
+    """A query has a length."""
+    provider = Provider(found)
+    surveyed(provider, queries=tuple(letter * (QUERY_MAX // 2) for letter in "abc"))
+    assert provider.asked[3:] == [("a" * (QUERY_MAX // 2), 8), ("a" * (QUERY_MAX // 2), 1)]
 
 
 def test_what_was_never_asked_is_handed_out_once() -> None:
@@ -86,7 +117,7 @@ def test_when_all_was_asked_known_requests_are_asked_again() -> None:
 
 def test_without_queries_common_words_are_asked_until_enough_are_answered() -> None:
     """A provider that answers everything is asked little."""
-    provider = Provider(found)
+    provider = Provider(several)
     surveyed(provider)
     assert [query for query, _ in provider.asked] == [*PROBES[:QUERIES_WANTED], PROBES[0], PROBES[0]]
 
@@ -109,10 +140,10 @@ def test_a_small_corpus_is_asked_in_its_own_words() -> None:
     exchanges = surveyed(provider)
     assert [exchange.request.query for exchange in answered(exchanges)] == [
         "政策",
-        "政策",
-        "政策",
         "Approvals",
         "Rollback",
+        "政策",
+        "政策",
     ]
 
 

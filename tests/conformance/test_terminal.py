@@ -67,6 +67,7 @@ CAUGHT = MISSED.model_copy(update={"ending": Ending.CAUGHT})
         (CheckOutcome.PASSED, [CAUGHT, MISSED], ["the proof fails: 2 faults injected, 1 caught, 1 missed"]),
         (CheckOutcome.PASSED, [], ["the proof fails: 0 faults injected, 0 caught"]),
         (CheckOutcome.INCONCLUSIVE, None, ["inconclusive"]),
+        (CheckOutcome.FAILED, None, []),
         (
             CheckOutcome.INCONCLUSIVE,
             [MISSED],

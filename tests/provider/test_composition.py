@@ -106,6 +106,12 @@ def test_the_number_that_came_is_named() -> None:
         compose(described({**SOUND, "protocolVersion": 2}))
 
 
+def test_a_class_in_the_place_of_its_object_is_told() -> None:
+    """What is left out most often are the parentheses."""
+    with pytest.raises(KnowledgeProviderInvalidError, match="TypeError; it is a class, and an object that it makes is"):
+        compose(ScriptedProvider)
+
+
 def test_an_async_describe_is_refused_without_a_warning() -> None:
     """Clause 1.2: what it gave is closed, or Python would say later that nobody awaited it."""
 

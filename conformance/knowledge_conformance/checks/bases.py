@@ -218,7 +218,7 @@ async def _answering(subject: Subject, bases: Sequence[_Base]) -> tuple[_Base, s
     level=Level.MUST,
     facet=Facet.BASES,
     needs=("KP-310",),
-    calls=calls_where("bases", QUERIES_MAX + 4 + _FILTERS_MAX * BASES_MAX),
+    calls=calls_where("bases", QUERIES_MAX + 7 + _FILTERS_MAX * BASES_MAX),
     surveyed=True,
     phase=Phase.BOUNDARIES,
 )
@@ -229,14 +229,15 @@ async def nothing_left_is_not_everything(subject: Subject) -> None:
     """
     bases = _bases(subject.settings)
     base, query = await _answering(subject, bases)
-    whole = await _asked(subject, base, query)
     mixed: list[Exchange] = []
-    for names in ((base.name, _UNKNOWN), (_UNKNOWN, base.name)):
-        exchange = await _ask(subject, query, *names)
-        mixed.append(exchange)
-        _refuse_others(exchange, base.others, f"no more than {show(base.name)} holds")
-        _refuse_more(exchange, whole)
-        subject.observe(is_decided(exchange))
+    for asked in [query, *await _elsewhere(subject, base, query)]:
+        whole = await _asked(subject, base, asked)
+        for names in ((base.name, _UNKNOWN), (_UNKNOWN, base.name)):
+            exchange = await _ask(subject, asked, *names)
+            mixed.append(exchange)
+            _refuse_others(exchange, base.others, f"no more than {show(base.name)} holds")
+            _refuse_more(exchange, whole)
+            subject.observe(is_decided(exchange))
     require_decided(mixed, "for a known base beside an unknown one")
     filtered: list[Exchange] = []
     for each, about in _beside_filters(bases, subject.settings):
@@ -246,6 +247,12 @@ async def nothing_left_is_not_everything(subject: Subject) -> None:
         subject.observe(is_decided(exchange))
     require_decided(filtered, "for a base beside a filter")
     await _require_served(subject, base, query)
+
+
+async def _elsewhere(subject: Subject, base: _Base, query: str) -> list[str]:
+    """A query that finds what only another base holds, where there is one: its own may find nothing anywhere else."""
+    found = (each for each in await subject.found() if base.others & {*ids_of(each)})
+    return [each.request.query for each in found if each.request.query != query][:1]
 
 
 def _refuse_more(exchange: Exchange, whole: Exchange) -> None:

@@ -105,8 +105,17 @@ class _Known:
 
 
 def _known(survey: Sequence[Exchange]) -> dict[str, _Known]:
-    largest = sorted(answered(survey), key=lambda exchange: exchange.request.top_k)
-    return {each.request.query: _Known({*_ids(each)}, each.count < each.request.top_k) for each in largest}
+    known: dict[str, _Known] = {}
+    for query in dict.fromkeys(each.request.query for each in answered(survey)):
+        asked = [each for each in survey if each.request.query == query]
+        largest = max(asked, key=lambda each: each.request.top_k)
+        if any(each.count and not {*_ids(each)} & {*_ids(largest)} for each in asked):
+            return {}  # ids that are new each time are nobody's
+        # As many as a smaller request was given may be that one's answer, kept without its top_k.
+        before = {each.request.top_k for each in asked[: asked.index(largest) + 1]}
+        whole = largest.count < largest.request.top_k and largest.count not in before
+        known[query] = _Known({*_ids(largest)}, whole)
+    return known
 
 
 def _is_anothers(exchange: Exchange, known: Mapping[str, _Known]) -> bool:

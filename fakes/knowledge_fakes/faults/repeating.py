@@ -18,7 +18,11 @@ def ids_by_a_counter(sound: Any) -> Any:
     return with_each(sound, lambda row: {**row, "id": f"result-{next(numbers)}"})
 
 
-@fault("KP-314", fragment="in place 1")
+def _by_chance(_settings: Mapping[str, Any]) -> str | None:
+    return "the little that is found came in the same order both times, as it may: queries that find more"
+
+
+@fault("KP-314", fragment="in place 1", lacks=_by_chance)
 def order_turns_each_time(sound: Any) -> Any:
     """Shards answer in the order in which they are ready, and nothing sorts their results; no score is claimed."""
     calls = count()

@@ -10,6 +10,8 @@ from knowledge_provider import RetrievalContext, RetrievalRequest, limits
 
 _NO_HIT: Final = {"no_hit_query": "zzqx nonsense 9731"}
 _STEM: Final = 4
+_FEW_MAX: Final = 2
+_FEW: Final = "no query finds more than two, so that there are no many: queries with one that does"
 _MANY: Final = {"examples": 250, "max_calls": 1000}
 """Enough generated requests for the mistake to be met by any version of what generates them."""
 
@@ -126,6 +128,20 @@ def merged_without_a_cut(sound: Any) -> Any:
         return put_rows(answer, [{**row, "id": f"{store}:{row['id']}"} for row in rows for store in "ab"])
 
     return answering(sound, merge)
+
+
+@fault("KP-304", fragment="top_k = 1", lacks=lambda _settings: _FEW)
+def runner_up_comes_along(sound: Any) -> Any:
+    """Where one of many is asked for, the second best comes, too, for a reader to have a choice."""
+
+    def cut(answer: Any, request: RetrievalRequest) -> Any:
+        rows = rows_of(answer)
+        return put_rows(answer, rows[: 2 if request.top_k == 1 and len(rows) > _FEW_MAX else request.top_k])
+
+    def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
+        return request.model_copy(update={"top_k": limits.TOP_K_MAX}), context
+
+    return answering(asking(sound, change), cut)
 
 
 @fault("KP-305", fragment="1 result")

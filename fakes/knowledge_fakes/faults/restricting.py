@@ -183,6 +183,21 @@ def one_unknown_base_opens_all(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
+@fault("KP-311", fragment="in another base", settings=BASES, lacks=_one_base)
+def nothing_here_is_looked_for_anywhere(sound: Any) -> Any:
+    """Where several bases are asked for, one of them is known, and nothing is found in it, all are searched."""
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        bases = request.knowledge_base_ids
+        known = [await holds(sound, base, request, context) for base in bases] if len(bases) > 1 else []
+        answer = await ask(sound, request, context)
+        if rows_of(answer) or not any(known):
+            return answer
+        return await ask(sound, request.model_copy(update=_without("knowledge_base_ids")), context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
 @fault("KP-311", fragment="in another base", settings=_BOTH, lacks=_no_filter_beside_a_base)
 def base_and_filter_give_way(sound: Any) -> Any:
     """Where base and filter together leave nothing, or not the best, the base is given up."""
