@@ -222,7 +222,7 @@ async def a_failed_source_is_asked_again(subject: MergingSubject) -> None:
 
 
 # Clause 9.2
-@check("KP-1070", clause="9.2", level=Level.MUST)
+@check("KP-1070", clause="9.2", level=Level.MUST, needs=("KP-1055",))
 async def a_source_changes_nothing_for_others(subject: MergingSubject) -> None:
     """A source that writes into its context or references, or cancels its signal, does so for itself alone.
 

@@ -115,7 +115,7 @@ class UriOfTheCall(PlainMerging):
         return f"{super().uri_of(name, source_id, item)}/{next(_CALLS)}"
 
 
-@fault("KP-1055", fragment="that nobody bound")
+@fault("KP-1055", "KP-1070", fragment="that nobody bound")
 class WhateverComes(PlainMerging):
     """A record of a source that nobody bound is shown as well, since it was found."""
 
