@@ -34,8 +34,10 @@ _DRAWN: Final = (
 # They become "<" where a tokenizer normalises, or look like one before a name of the frame.
 _SMALL: Final = "＜﹤"
 _ALIKE: Final = "‹〈⟨˂ᐸ❮❬≺⧼⟪«《"
-# They become letters and colons there, too: full-width, circled, mathematical and letter-like ones.
-_WIDE: Final = "Ａ-Ｚａ-ｚⒶ-ⓩ\u2100-\u214f\U0001d400-\U0001d7cb"
+# They become letters and colons there, too: full-width, circled, squared, mathematical and letter-like ones, raised and
+# lowered ones, and numerals.
+_RAISED: Final = "ªºʰ-ʸˡ-ˣᴬ-ᵪᵸᶛ-ᶿⁱⁿₐ-ₜⱼⱽꟲ-ꟴ"
+_WIDE: Final = f"{_RAISED}Ａ-Ｚａ-ｚⒶ-ⓩ\u2100-\u214fⅠ-ⅿ\U000107a5\U0001d400-\U0001d7cb\U0001f12a-\U0001f149"
 _SMALL_COLONS: Final = "﹕︓"
 
 # What rule N6 leaves of no text, as far as it has not been named.
@@ -90,14 +92,16 @@ _MARKER: Final = (
     "|(?=[EISTUAeistuaıſ])(?i:inst|sys|user|assistant|tool|unused|endofturn)))"
 )
 _BRACKET: Final = re.compile(rf"\[(?:(?<=[!！]\[)|{_MARKER})")
-_WIDE_BRACKET: Final = re.compile(rf"［{_MARKER}|[\[［](?=[\s/／|｜]{{0,4}}(?:[{_WIDE}]{{2}}|(?<=[／｜])[A-Za-z_]))")
+_WIDE_WORD_BEGINS: Final = rf"[A-Za-z_]{{2,24}}+[{_WIDE}]|[A-Za-z_]?[{_WIDE}][A-Za-z_{_WIDE}]|(?<=[／｜])[A-Za-z_]"
+_WIDE_BRACKET: Final = re.compile(rf"［{_MARKER}|[\[［](?=[\s/／|｜]{{0,4}}(?:{_WIDE_WORD_BEGINS}))")
 # Images, links and where those are defined, in either width.
 _LINKS: Final = {f"]{mark}": f"]&#{ord(mark)};" for mark in "(（:：﹕︓"}
 _LINK: Final = re.compile(r"\][(（:：﹕︓]")
 _WIDE_LINK: Final = re.compile(r"[\[［(（:：﹕︓](?<=[!！][\[［]|[\]］][(（:：﹕︓])")
 _SPEAKERS: Final = frozenset(
     {"system", "user", "assistant", "human", "developer", "tool", "function", "model", "ai", "bot", "instruction"}
-    | {"instructions", "response", "input", "observation", "action", "gpt4 correct user", "gpt4 correct assistant"}
+    | {"instruct", "instructions", "response", "input", "output", "observation", "action", "system message"}
+    | {"system prompt", "gpt", "gpt4 correct user", "gpt4 correct assistant"}
     | {"系统", "用户", "助手", "人类", "问", "答", "система", "пользователь", "ассистент"}
 )
 _LOUD: Final = ("SYSTEM", "USER", "ASSISTANT", "HUMAN", "DEVELOPER")

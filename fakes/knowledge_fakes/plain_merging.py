@@ -89,16 +89,20 @@ class PlainMerging(PlainChildren):
         standing = await self.standing(name, refs)
         if not standing:
             return Ending(error=LookupError("none stands"))
-        return await ending(self.children[name].retrieve, query, standing, context, left=self.left)
+        return await ending(self.children[name].retrieve, query, self.handed(standing), context, left=self.left)
 
     async def standing(self, name: str, refs: References) -> References:
         """Clause 10.1: those that the source says stand, out of what is bound."""
         validate = getattr(self.children[name], "validate_refs", None)
         if validate is None:
             return refs
-        found = await ending(validate, refs, "task", left=self.left)
+        found = await ending(validate, self.handed(refs), "task", left=self.left)
         said = read_or_none(lambda: [target_key(ref) for ref in found.value])
         return tuple(ref for ref in refs if target_key(ref) in said) if isinstance(said, list) else ()
+
+    def handed(self, refs: References) -> References:
+        """Clause 9.2: what a source may write into."""
+        return tuple(ref.model_copy() for ref in refs)
 
     def read_source(self, name: str, refs: References, found: Ending | None) -> Answer:
         """Clauses 10.3 and 9.3: one source's status, reason and records."""

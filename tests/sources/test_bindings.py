@@ -212,6 +212,18 @@ def test_a_database_without_a_file_is_refused() -> None:
     """It would take each change, and lose it."""
     with pytest.raises(ValueError, match="MemoryStorage"):
         SQLiteStorage(":memory:")
+    with pytest.raises(ValueError, match="null character"):
+        SQLiteStorage("bindings\0.db")
+
+
+def test_a_path_is_a_file_whatever_it_begins_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some builds of SQLite read it as a URI, and would keep what is stored in memory, until the call ends."""
+    monkeypatch.chdir(tmp_path)
+    bindings = TaskBindings(SQLiteStorage("file:bindings.db?mode=memory"))
+    bindings.add("t1", PART)
+    monkeypatch.chdir("/")
+    assert bindings.list("t1").refs == (PART,)
+    assert [each.name for each in tmp_path.iterdir()] == ["file:bindings.db?mode=memory"]
 
 
 def test_a_path_that_cannot_be_is_said_by_each_method(tmp_path: Path) -> None:

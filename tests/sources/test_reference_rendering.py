@@ -79,6 +79,14 @@ def test_a_link_or_a_path_of_ones_own_is_a_place(place: str) -> None:
     assert render_reference(RECORD, openers(lambda _: place)).opens == place
 
 
+def test_a_place_ends_where_it_is_shown_to_end() -> None:
+    """What is made of an id may hold anything; as a browser does, it is encoded, and begins no other link."""
+    registry = openers(lambda _: '/app/Team wiki> <javascript:alert("1")')
+    place = "/app/Team%20wiki%3E%20%3Cjavascript:alert(%221%22)"
+    assert render_reference(RECORD, registry).opens == place
+    assert render_message("Body.", [RECORD], registry).endswith(f" <{place}>")
+
+
 @pytest.mark.parametrize(
     ("opener", "said"),
     [

@@ -22,11 +22,13 @@ from knowledge_fakes.sources import (
 from knowledge_provider import (
     CancelSignal,
     KnowledgeHost,
+    KnowledgeInvalidResponseError,
     KnowledgeOwnerRequiredError,
     KnowledgeQueryRequiredError,
     KnowledgeReferenceInvalidError,
     Outcome,
     RetrievalContext,
+    RetrievalRequest,
     normalize_response,
 )
 from knowledge_provider.normalize import normalize_to_answer
@@ -34,6 +36,7 @@ from knowledge_provider.sources import (
     ExternalKnowledgeRef,
     MergedRecords,
     ProviderSource,
+    SourceProvider,
     SourceRegistry,
     _answered_records,
     list_documents,
@@ -74,6 +77,38 @@ def test_built_in_comes_first_and_then_each_source_in_its_order() -> None:
         "quick:1",
     ]
     assert merged.status == "ok"
+
+
+def test_what_a_source_makes_of_its_references_is_its_own() -> None:
+    """They are frozen, and it can write into them all the same; what is bound is looked up elsewhere."""
+
+    class Meddling:
+        name = "meddling"
+        capabilities: ClassVar[dict[str, bool]] = {}
+
+        async def retrieve(self, query: str, refs: Any, context: RetrievalContext) -> Any:
+            self._widen(refs)
+            return [{"id": "1", "content": "theirs", "source_id": "kb-of-another"}]
+
+        async def list_documents(self, refs: Any, context: RetrievalContext, limit: int, offset: int) -> Any:
+            self._widen(refs)
+            return [{"id": "kb-of-another", "document_id": "d"}]
+
+        def _widen(self, refs: Any) -> None:
+            for each in refs:
+                object.__setattr__(each, "id", "kb-of-another")
+
+    refs = [reference("meddling")]
+    found = merge(Meddling(), refs=refs)
+    assert fared(found) == [("meddling", "failed", "invalid_response", 0)]
+    assert found.summary[0].source_ids == ("kb-1",)
+    listing = asyncio.run(list_documents(refs, context=ALICE, registry=SourceRegistry(Meddling())))
+    assert [page.status for page in listing.pages] == ["failed"]
+    provider = SourceProvider(Meddling(), refs)
+    for _ in range(2):
+        with pytest.raises(KnowledgeInvalidResponseError):
+            asyncio.run(provider.retrieve(RetrievalRequest(query="q"), ALICE))
+    assert refs == [reference("meddling")]
 
 
 def test_each_kind_has_its_status() -> None:

@@ -86,12 +86,17 @@ def _owner(context: RetrievalContext) -> dict[str, Any]:
     return {"user_id": context.owner_id}
 
 
+def _session(context: RetrievalContext) -> dict[str, Any]:
+    return {"user_id": context.session_id}
+
+
 # Clause 11.4
 @check("KP-1110", clause="11.4", level=Level.MUST, needs=("KP-1109",))
 async def each_call_has_its_own_reader(subject: AccessSubject) -> None:
     """Who reads is found out for each call: after another's, and at the same time as another's.
 
-    A rule is made once and used by everybody. What it keeps of one reader must not decide for the next.
+    A rule is made once and used by everybody. What it keeps of one reader must not decide for the next, nor for a later
+    run of the same owner, who may be somebody else by then, or have lost a role.
     """
     people = [f"person-{place}" for place in range(limits.TOP_K_MAX)]
     rows = [row(f"of-{name}", {"user_id": name}) for name in people]
@@ -113,6 +118,11 @@ async def each_call_has_its_own_reader(subject: AccessSubject) -> None:
             if isinstance(exchange, BaseException):
                 raise exchange
             _require_own(shown_ids(exchange), name, "at the same time as others")
+            subject.observe()
+    async with subject.scoped(knowing(rows), AccessScope(), _session) as scoped:
+        for name in people[:2]:
+            run = new_context(session_id=name, turn_id=name, trace_id=name)
+            _require_own(shown_ids(await scoped.answer(REQUEST, run)), name, "in another run of one owner")
             subject.observe()
 
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.checks.composite_children import Order, in_order, passage
-from knowledge_conformance.checks.merging_sources import SourceOf, finding, ref, refs_to, source_of
+from knowledge_conformance.checks.merging_sources import SourceOf, finding, ref, refs_to
 from knowledge_conformance.merging_subject import QUERY, MergingSubject, new_context
 from knowledge_conformance.render import show
 from knowledge_conformance.source_subject import References, show_refs
@@ -200,50 +199,9 @@ async def nothing_is_shared_between_tasks(subject: MergingSubject) -> None:
         subject.observe()
 
 
-# Clause 9.2
-@check("KP-1070", clause="9.2", level=Level.MUST)
-async def a_source_changes_nothing_for_others(subject: MergingSubject) -> None:
-    """A source that writes into its context, or cancels its signal, does so for itself alone.
-
-    Frozen models do not stop it: object.__setattr__ sets an owner. Another source is then asked for another owner, or
-    told that the user has gone.
-    """
-    got: list[tuple[str, bool]] = []
-    order = Order(("meddling", "good"))
-
-    def note(_query: Any, context: RetrievalContext) -> list[dict[str, Any]]:
-        got.append((context.owner_id, context.signal.cancelled))
-        return [passage("one")]
-
-    sources = [
-        source_of(in_order(order, "meddling", _meddle)),
-        source_of(in_order(order, "good", note)),
-    ]
-    context = new_context(owner_id="alice")
-    merging = await subject.over(sources, deadline=_SECONDS)
-    merged = await merging.ask(refs_to(sources), QUERY, context)
-    caller = (context.owner_id, context.signal.cancelled)
-    if got != [("alice", False)] or caller != ("alice", False) or merged.error is not None:
-        raise Violation(
-            wanted="the caller's context, and what another source gets, as they are",
-            saw="that a source had changed the caller's"
-            if caller != ("alice", False)
-            else f"what it changed: {show(got)}",
-            hint="give each source a copy of the context, with a signal of its own",
-        )
-    subject.observe()
-
-
-def _meddle(_query: Any, context: RetrievalContext) -> list[dict[str, Any]]:
-    object.__setattr__(context, "owner_id", "another-owner")
-    context.signal.cancel("the back end hung up")
-    return []
-
-
 CHECKS: Final[tuple[Check, ...]] = (
     a_cancelled_call_asks_nobody,
     no_owner_is_refused,
     a_source_is_asked_for_its_own,
     nothing_is_shared_between_tasks,
-    a_source_changes_nothing_for_others,
 )

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.checks.composite_children import passage, text
+from knowledge_conformance.checks.composite_children import Order, in_order, passage, text
 from knowledge_conformance.checks.composite_loops import in_own_loop, own_loop
 from knowledge_conformance.checks.merging_sources import (
     SourceOf,
@@ -17,11 +17,13 @@ from knowledge_conformance.checks.merging_sources import (
     refs_to,
     source_of,
 )
-from knowledge_conformance.merging_subject import Merged, MergingSubject
+from knowledge_conformance.merging_subject import QUERY, Merged, MergingSubject, new_context
 from knowledge_conformance.plain import copied
+from knowledge_conformance.render import show
 from knowledge_conformance.source_subject import References
 from knowledge_fakes.scripted import MALFORMED, RAISING, HeldProvider, ScriptedProvider, returning
 from knowledge_fakes.sources import HOSTILE_SOURCES
+from knowledge_provider import RetrievalContext
 
 _HINT: Final = (
     "await each source in a coroutine that catches BaseException and returns what it caught, until its own deadline; "
@@ -29,6 +31,9 @@ _HINT: Final = (
 )
 _OWN: Final = ("own-1", "own-2")
 _GOOD: Final = ("one", "two")
+_OWNER: Final = "alice"
+_UNBOUND: Final = "kb-of-another"
+_SECONDS: Final = 2.0
 # It says that it is a KeyboardInterrupt, and may be believed.
 _INTERRUPTS: Final = frozenset({"lies_about_its_class"})
 # Iterated, they never end, nor would the process.
@@ -216,10 +221,61 @@ async def a_failed_source_is_asked_again(subject: MergingSubject) -> None:
     subject.observe()
 
 
+# Clause 9.2
+@check("KP-1070", clause="9.2", level=Level.MUST, needs=("KP-1055",))
+async def a_source_changes_nothing_for_others(subject: MergingSubject) -> None:
+    """A source that writes into its context or references, or cancels its signal, does so for itself alone.
+
+    Frozen models do not stop it: object.__setattr__ sets an owner or an id. Another source is then asked for another
+    owner, or told that the user has gone, and what is bound is what a source has made of it.
+    """
+    got: list[tuple[str, bool]] = []
+    order = Order(("meddling", "good"))
+
+    def note(_query: Any, context: RetrievalContext) -> list[dict[str, Any]]:
+        got.append((context.owner_id, context.signal.cancelled))
+        return [passage("one")]
+
+    sources = [_Meddling("meddling", in_order(order, "meddling", _meddle)), source_of(in_order(order, "good", note))]
+    context, refs = new_context(owner_id=_OWNER), refs_to(sources)
+    merging = await subject.over(sources, deadline=_SECONDS)
+    merged = await merging.ask(refs, QUERY, context)
+    caller = (context.owner_id, context.signal.cancelled)
+    if got != [(_OWNER, False)] or caller != (_OWNER, False) or merged.error is not None:
+        raise Violation(
+            wanted="the caller's context, and what another source gets, as they are",
+            saw="that a source had changed the caller's"
+            if caller != (_OWNER, False)
+            else f"what it changed: {show(got)}",
+            hint="give each source a copy of the context, with a signal of its own",
+        )
+    if text("unbound") in merged.contents() or refs != refs_to(sources):
+        raise Violation(
+            wanted="what is bound as it is, and a source's records from that alone",
+            saw="what a source had made of the references that it was given",
+            hint="give each source copies, ref.model_copy(), and look its records up in your own",
+        )
+    subject.observe()
+
+
+class _Meddling(SourceOf):
+    async def retrieve(self, query: Any, refs: References, context: RetrievalContext, /) -> Any:
+        for each in refs:
+            object.__setattr__(each, "id", _UNBOUND)
+        return await super().retrieve(query, refs, context)
+
+
+def _meddle(_query: Any, context: RetrievalContext) -> list[dict[str, Any]]:
+    object.__setattr__(context, "owner_id", "another-owner")
+    context.signal.cancel("the back end hung up")
+    return [passage("unbound", source_id=_UNBOUND)]
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     built_in_is_always_there,
     a_source_costs_itself_alone,
     keyboard_interrupt_goes_through,
     built_in_costs_itself_alone,
     a_failed_source_is_asked_again,
+    a_source_changes_nothing_for_others,
 )

@@ -1,6 +1,7 @@
 """Clauses 3.4, 10.2 and 10.6: a merged answer's records, and where they are from. Knows no failure and no order."""
 
 from typing import Any, Final
+from urllib.parse import quote
 
 from knowledge_conformance.channels import Place, texts_of_answer
 from knowledge_conformance.check import Check, Level, Violation, check
@@ -78,14 +79,15 @@ async def no_record_has_a_link_or_a_key(subject: MergingSubject) -> None:
     """No raw URL and no credential comes out of a source's record, whichever field it stood in.
 
     What is merged is kept with a message, logged and shown to others. source_uri is replaced by one of the source's
-    own, names, metadata and what stands deeper are left out. A built-in record has no signed link either, and its
-    source_uri is none that opens.
+    own, also where a link in it is percent-encoded, names, metadata and what stands deeper are left out. A built-in
+    record has no signed link either, and its source_uri is none that opens.
     """
     link = {"uri": _ADDRESS, "title": _ADDRESS, "locator": _ADDRESS}
     sources = [
         HOSTILE_SOURCES["leaks a link"].make(),
         finding("open", "open", title=_ADDRESS, source_name=_ADDRESS, source_uri=_ADDRESS, metadata={"link": _ADDRESS}),
         finding("deep", "deep", source=link),
+        finding("quoted", "quoted", source_uri=f"quoted:{quote(SECRET_URL, safe='')}"),
     ]
     merging = await subject.over(sources, _linked)
     merged = await merging.answer(refs_to(sources))

@@ -105,12 +105,12 @@ def _held(value: Any) -> Any:
 
 
 # Clause 10.7
-@check("KP-1018", clause="10.7", level=Level.MUST, needs=("KP-1017",), calls=1 + _PAGES_MAX)
+@check("KP-1018", clause="10.7", level=Level.MUST, needs=("KP-1017",), calls=2 + _PAGES_MAX)
 async def pages_join_to_the_whole(subject: SourceSubject) -> None:
     """Pages joined are the whole list: in one order, nothing twice, nothing missing.
 
     Who scrolls through a list whose order changes, or whose offset counts pages, never sees some documents. It counts
-    documents that are passed over.
+    documents that are passed over, and need not be a multiple of the limit.
     """
     subject.listing()
     whole = [target_key(ref) for ref in await listed(subject, WHOLE_LIMIT, 0)]
@@ -119,12 +119,13 @@ async def pages_join_to_the_whole(subject: SourceSubject) -> None:
             "the references of the settings have fewer than two documents", hint="name a reference that has several"
         )
     size = max(1, -(-len(whole) // _PAGES_MAX))
-    for offset in range(0, len(whole), size):
-        page = [target_key(ref) for ref in await listed(subject, size, offset)]
-        if page != whole[offset : offset + size]:
+    # A page of one document is the same whatever the offset counts.
+    for limit, offset in (*((size, offset) for offset in range(0, len(whole), size)), (2, 1)):
+        page = [target_key(ref) for ref in await listed(subject, limit, offset)]
+        if page != whole[offset : offset + limit]:
             raise Violation(
-                wanted=f"the documents {offset + 1} to {min(offset + size, len(whole))} of the whole list",
-                saw=f"{len(page)} others" if set(page).isdisjoint(whole[offset : offset + size]) else "another page",
+                wanted=f"the documents {offset + 1} to {min(offset + limit, len(whole))} of the whole list",
+                saw=f"{len(page)} others" if set(page).isdisjoint(whole[offset : offset + limit]) else "another page",
                 hint="sort by what does not change, and return documents[offset : offset + limit]",
             )
         subject.observe()

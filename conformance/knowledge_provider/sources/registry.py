@@ -83,23 +83,29 @@ class RegisteredSource:
 
     async def retrieve(self, query: str, refs: References, context: RetrievalContext, seconds: float) -> Ending:
         """Ask for records; raises ``CancelledError`` alone, when the caller's task or signal is cancelled."""
-        return await self._ask("retrieve", Question(lambda own: (query, refs, own)), context, seconds)
+        return await self._ask("retrieve", Question(lambda own: (query, _copies(refs), own)), context, seconds)
 
     async def validate_refs(self, refs: References, level: str, context: RetrievalContext, seconds: float) -> Ending:
         """Ask which references stand; without the method, all of them. Raises as ``retrieve``."""
         if "validate_refs" not in self.calls:
             return Ending(refs)
-        return await self._ask("validate_refs", Question(lambda _: (refs, level)), context, seconds)
+        return await self._ask("validate_refs", Question(lambda _: (_copies(refs), level)), context, seconds)
 
     async def list_documents(
         self, refs: References, context: RetrievalContext, limit: int, offset: int, seconds: float
     ) -> Ending:
         """Ask for documents; only where ``can_list``. Raises as ``retrieve``."""
-        return await self._ask("list_documents", Question(lambda own: (refs, own, limit, offset)), context, seconds)
+        asked = Question(lambda own: (_copies(refs), own, limit, offset))
+        return await self._ask("list_documents", asked, context, seconds)
 
     async def _ask(self, method: str, question: Any, context: RetrievalContext, seconds: float) -> Ending:
         # Calls hand on what they are given, a request or a question of ours.
         return await self.calls[method].retrieve(question, context, seconds)
+
+
+def _copies(refs: References) -> References:
+    # Clause 3.4: what is bound says what a source may answer from, whatever that makes of what it was given.
+    return tuple(ref.model_copy() for ref in refs)
 
 
 class SourceRegistry:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Final, Generic, TypeVar
+from urllib.parse import quote
 
 from knowledge_provider import limits
 from knowledge_provider._origins import origin
@@ -22,6 +23,9 @@ VIEW_MAX: Final = 20_000
 
 _LOG: Final = logging.getLogger(__name__)
 _NO_PLACE: Final = frozenset({UriFault.SCHEME, UriFault.PARSE_ERROR, UriFault.OVERLONG, UriFault.METADATA_HOST})
+
+# As browsers do. What shows a place ends it with one of these, or lets it begin another.
+_ENCODED: Final = {ord(each): quote(each) for each in ' "<>'}
 
 _Shown = TypeVar("_Shown")
 
@@ -95,7 +99,7 @@ def render_reference(
     if place and (fault := _place_fault(place)):
         _LOG.warning("where the opener of %s leads is not shown: %s", ascii(source_type), fault)
         place = ""
-    return RenderedReference(_line(source_type, source_id, name, part), place or None)
+    return RenderedReference(_line(source_type, source_id, name, part), place.translate(_ENCODED) or None)
 
 
 def render_message(

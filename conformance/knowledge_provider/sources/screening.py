@@ -9,6 +9,7 @@ and the token formats that vendors publish.
 import re
 import unicodedata
 from typing import Final
+from urllib.parse import unquote
 
 from knowledge_provider import limits
 from knowledge_provider.text import short_text
@@ -19,8 +20,8 @@ TEXT_MAX: Final = 2000
 
 # What a browser or a downloader would open. Other schemes are a provider's own: ``ap:kb-1`` is no raw URL.
 _OPENED: Final = (
-    "https?|ftps?|sftp|wss?|file|data|blob|javascript|s3|gs|gcs|az|abfss?|wasbs?|hdfs|smb|cifs|nfs|ssh|scp|git|rsync|"
-    "webdavs?|davs?|jdbc|odbc|postgres(?:ql)?|mysql|mongodb(?:\\+srv)?|rediss?|amqps?|ldaps?"
+    "https?|ftps?|sftp|wss?|file|data|blob|javascript|vbscript|s3[an]?|gs|gcs|az|abfss?|wasbs?|hdfs|smb|cifs|nfs|ssh|scp|git|"
+    "svn|rsync|webdavs?|davs?|jdbc|odbc|postgres(?:ql)?|mysql|mongodb(?:\\+srv)?|rediss?|amqps?|ldaps?"
 )
 _RAW: Final = re.compile(rf"(?<![a-z0-9])(?:{_OPENED}):\S|^[/\\]{{2}}\S|(?<![a-z0-9.])www\.[a-z0-9-]+\.")
 _USER_INFO: Final = re.compile(r"[/\\]{2}[^/\\\s@]*@")
@@ -37,7 +38,9 @@ _NAMED: Final = re.compile(
 _FORMS: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-(?=[^\s0-9]{0,64}+[0-9])[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|"
     r"github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|"
-    r"AIza[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}|"
+    r"AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|"
+    r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,}|dapi[a-f0-9]{32}|"
+    r"ATATT[A-Za-z0-9_=-]{20,}|(?:ntn_|lin_api_|hf_)[A-Za-z0-9]{20,}|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}|"
     r"(?:[Bb]earer|[Bb]asic) (?=[^\s0-9]{0,64}+[0-9])[A-Za-z0-9._~+/=-]{12,})|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
 # What there is in every text that the expressions above find: to look for it takes a tenth of their time.
@@ -50,6 +53,16 @@ _SIGNS_OF_FORMS: Final = (
     "AKIA",
     "ASIA",
     "AIza",
+    "ya29",
+    "k_live_",
+    "k_test_",
+    "SG.",
+    "npm_",
+    "pypi-",
+    "dapi",
+    "ATATT",
+    "ntn_",
+    "lin_api_",
     "hf_",
     "eyJ",
     "earer",
@@ -58,6 +71,8 @@ _SIGNS_OF_FORMS: Final = (
 )
 _SIGNS_OF_NAMES: Final = ("key", "token", "secret", "passw", "pwd", "credential", "signature")
 
+# A source that quotes its ids, and a link that was quoted already.
+_ENCODED_TIMES: Final = 2
 
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[\x21-\x7e]+", re.IGNORECASE)
 
@@ -77,7 +92,16 @@ def own_scheme(name: str) -> str:
 
 
 def fault(text: str) -> str | None:
-    """``a raw URL``, ``a credential``, or None where the text has neither."""
+    """``a raw URL``, ``a credential``, or None where the text has neither, percent-encoded or not."""
+    for _ in range(_ENCODED_TIMES):
+        found, decoded = _fault(text), unquote(text) if "%" in text else text
+        if found or decoded == text:
+            return found
+        text = decoded
+    return _fault(text)
+
+
+def _fault(text: str) -> str | None:
     # Full-width letters and invisible characters are read as a browser reads them.
     read = short_text(unicodedata.normalize("NFKC", text), TEXT_MAX)
     folded = read.casefold()

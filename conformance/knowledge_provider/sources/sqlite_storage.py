@@ -44,7 +44,7 @@ class SQLiteStorage:
 
     What cannot be read or written raises ``KnowledgeUnavailableError``, which is retryable while another one holds the
     file; of a change that raises, nothing is stored, and nothing will be. Raises ``TypeError`` or ``ValueError`` when
-    ``timeout`` is no number above 0, and ``ValueError`` for ``:memory:``.
+    ``timeout`` is no number above 0, and ``ValueError`` for ``:memory:`` and for what no file can be called.
     """
 
     def __init__(self, path: str | Path, *, timeout: float = 5.0) -> None:
@@ -53,7 +53,10 @@ class SQLiteStorage:
                 "path must be that of a file, and ':memory:' came: each change opens the database anew, so everything "
                 "would be lost. Pass a path, or take MemoryStorage"
             )
-        self._path = Path(path)
+        if "\0" in str(path):
+            raise ValueError("path must be that of a file, and one with a null character names none. Pass a path")
+        # Of one that begins with "file:", some builds of SQLite make a database in memory.
+        self._path = Path(path).absolute()
         self._timeout = read_seconds(timeout)
 
     def within(self, seconds: float) -> "SQLiteStorage":

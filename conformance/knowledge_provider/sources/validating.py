@@ -53,9 +53,7 @@ async def validate_references(
         source = registry.get(name)
         if source is None:
             return unregistered(held)
-        # Copies: what is bound then is what was sent, whatever a source makes of what it was given.
-        asked = tuple(ref.model_copy() for ref in held)
-        return verdicts(name, held, await source.validate_refs(asked, BINDING_LEVEL, own, share(own.signal, seconds)))
+        return verdicts(name, held, await source.validate_refs(held, BINDING_LEVEL, own, share(own.signal, seconds)))
 
     answers = await of_each(grouped(read), ask, _cut_off)
     own.signal.raise_if_cancelled()

@@ -7,6 +7,7 @@ from typing import Any
 
 from knowledge_fakes.access_faults._declared import fault
 from knowledge_fakes.plain_access import Labels, PlainAccess, Reader, Row
+from knowledge_provider import limits
 from knowledge_provider.access import AccessMode
 
 
@@ -207,7 +208,7 @@ class EmptyListsKeepEverybodyOut(PlainAccess):
         return {**found, "allowed_users": frozenset()} if users is not None and "allowed_users" not in found else found
 
 
-@fault("KP-1106", fragment="malice")
+@fault("KP-1106", "KP-1108", fragment="malice")
 class NamesWithinText(PlainAccess):
     """A name is looked for in the text of the list, and alice is in malice."""
 
@@ -267,6 +268,14 @@ class LabelsAfterTheBound(PlainAccess):
     def labels(self, row: Row) -> Any:
         held = super().labels(row)
         return dict(islice(held.items(), 16)) if type(held) is dict else held
+
+
+@fault("KP-1108", fragment="with alice2 at its end")
+class LabelsCutAsOthersAre(PlainAccess):
+    """Every text of metadata is cut to 500 characters first, and a long list ends within somebody's name."""
+
+    def text(self, value: Any) -> str:
+        return super().text(value)[: limits.METADATA_TEXT_MAX]
 
 
 @fault("KP-1123", fragment="'\\ufeffuser_id': 'bob'")

@@ -56,6 +56,17 @@ class TheFirstReaderStays(PlainAccess):
         return self.kept_reader
 
 
+@fault("KP-1110", fragment="who asks in another run of one owner")
+class ReadersKeptByOwner(PlainAccess):
+    """Who reads is found out once for each owner, and what a later run says of them is not heard."""
+
+    def reader(self, context: RetrievalContext, request: RetrievalRequest) -> Reader:
+        kept: dict[str, Reader] = self.__dict__.setdefault("kept_readers", {})
+        if context.owner_id not in kept:
+            kept[context.owner_id] = super().reader(context, request)
+        return kept[context.owner_id]
+
+
 @fault("KP-1110", fragment="who asks at the same time as others")
 class ReaderInAnAttribute(PlainAccess):
     """Each call puts its reader where the call that came before it still looks."""

@@ -159,6 +159,14 @@ class OneContextForAll(PlainMerging):
         return await super().merge(query, context=context.model_copy(), refs=refs)
 
 
+@fault("KP-1070", fragment="the references that it was given")
+class ReferencesHandedOut(PlainMerging):
+    """A source is given the host's own references, and may write into them what it is to be believed."""
+
+    def handed(self, refs: References) -> References:
+        return refs
+
+
 @fault("KP-1064", fragment="the signal of every source")
 class SignalUnheard(PlainMerging):
     """The caller's task stops the sources, and its signal, which is all that some callers have, does not."""

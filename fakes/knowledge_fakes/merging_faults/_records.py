@@ -76,6 +76,16 @@ class LinksKept(PlainMerging):
         return said if isinstance(said, str) else super().uri_of(name, source_id, item)
 
 
+@fault("KP-1053", fragment="source_uri")
+class QuotedLinksKept(PlainMerging):
+    """source_uri is looked at as it is written, and a signed link behind the source's name is percent-encoded."""
+
+    def uri_of(self, name: str, source_id: str, item: Any) -> str:
+        said = read_or_none(lambda: item.get("source_uri"))
+        quoted = isinstance(said, str) and said.startswith(f"{name}:") and "%3A" in said
+        return str(said) if quoted else super().uri_of(name, source_id, item)
+
+
 @fault("KP-1053", fragment="title")
 class TitlesKept(PlainMerging):
     """Titles are shown as they come, with the address that stands for a missing one."""
@@ -105,7 +115,7 @@ class UriOfTheCall(PlainMerging):
         return f"{super().uri_of(name, source_id, item)}/{next(_CALLS)}"
 
 
-@fault("KP-1055", fragment="that nobody bound")
+@fault("KP-1055", "KP-1070", fragment="that nobody bound")
 class WhateverComes(PlainMerging):
     """A record of a source that nobody bound is shown as well, since it was found."""
 

@@ -61,6 +61,15 @@ class OffsetCountsPages(Listing):
         return entries[offset * limit : offset * limit + limit]
 
 
+@fault("KP-1018", fragment="the documents 2 to 3 of the whole list")
+class OffsetsInWholePages(Listing):
+    """A page begins at a multiple of the limit: the back end counts pages, and the offset is divided by it."""
+
+    def page(self, entries: Entries, limit: int, offset: int) -> Any:
+        start = offset - offset % limit
+        return entries[start : start + limit]
+
+
 @fault("KP-1018", fragment="of the whole list")
 class PagesOverlap(Listing):
     """A page begins with the last document of the one before."""

@@ -1,5 +1,6 @@
 """Who may use the API: the host's own function, which is asked first, and believed in nothing but the user's id."""
 
+import asyncio
 import functools
 import threading
 from collections.abc import Awaitable, Callable
@@ -26,7 +27,7 @@ REQUESTS: list[tuple[str, str, Any]] = [
 each_request = pytest.mark.parametrize(("method", "path", "body"), REQUESTS)
 
 
-def raising(error: Exception) -> Callable[[Request, str], str | None]:
+def raising(error: BaseException) -> Callable[[Request, str], str | None]:
     def authorize(request: Request, task: str) -> str | None:
         raise error
 
@@ -67,6 +68,9 @@ def test_without_a_function_there_is_no_app(authorize: Any) -> None:
         (raising(HTTPException(429, SECRET)), 429),
         (raising(HTTPException(307, SECRET, {"Location": f"https://login.example.com/?token={SECRET}"})), 500),
         (raising(ValueError(SECRET)), 500),
+        (raising(SystemExit(SECRET)), 500),
+        (raising(BaseExceptionGroup(SECRET, [SystemExit(SECRET)])), 500),
+        (raising(asyncio.CancelledError(SECRET)), 500),
         (lambda *_: True, 500),
         (lambda *_: 7, 500),
         (lambda *_: "\ud800", 500),

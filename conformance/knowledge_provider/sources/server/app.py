@@ -3,6 +3,7 @@
 This file awaits. It knows requests and the order in which things are asked; who may do what, its host knows.
 """
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -206,7 +207,10 @@ class _Resource:
         except ClientDisconnect:
             # Nobody reads it.
             return Response(status_code=400)
-        except Exception as error:
+        except BaseException as error:
+            # ``authorize`` and a storage are the host's, and may raise anything: a ``SystemExit`` would end the server.
+            if _is_the_servers(error):
+                raise
             _log(error)
             return _refusal(_refusals.failed())
 
@@ -261,6 +265,14 @@ def _refusal(refused: RefusedError) -> Response:
     return JSONResponse(refused.body, refused.status, {**_HEADERS, **refused.headers})
 
 
-def _log(error: Exception) -> None:
+def _is_the_servers(error: BaseException) -> bool:
+    if is_a(error, asyncio.CancelledError):
+        # One that nobody asked for is a failure like any other.
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return is_a(error, KeyboardInterrupt) or is_a(error, GeneratorExit)
+
+
+def _log(error: BaseException) -> None:
     # Clause 10.8: a class and a place; the text may hold anything.
     _LOG.error("a request about external sources failed: %s", origin(error))
