@@ -46,7 +46,7 @@ class Caller(HostThread):
 
     def __init__(self) -> None:
         self.given: SimpleQueue[Work | None] = SimpleQueue()
-        self.done = 0
+        self.done: int = 0
         super().__init__(self._go_on, "knowledge-conformance-call")
 
     @property
