@@ -72,12 +72,13 @@ async def standing(subject: SourceSubject, refs: References) -> References:
 
 
 # Clause 10.1
-@check("KP-1011", clause="10.1", level=Level.SHOULD, needs=("KP-1001",), calls=1)
+@check("KP-1011", clause="10.1", level=Level.SHOULD, needs=("KP-1001",), calls=2)
 async def unknown_references_do_not_stand(subject: SourceSubject) -> None:
     """validate_refs leaves out a reference to what is not there.
 
     Its owner learns that at once, and not from a search that finds nothing for ever. To raise
-    knowledge_reference_unknown or knowledge_reference_invalid says it, too.
+    knowledge_reference_unknown or knowledge_reference_invalid says it, too, where nothing else was asked about: one
+    space that was deleted must not cost the others of the task.
     """
     subject.optional("validate_refs")
     refs = (subject.reference(id=UNKNOWN),)
@@ -89,6 +90,20 @@ async def unknown_references_do_not_stand(subject: SourceSubject) -> None:
             hint="look each id up among those that the source has",
         )
     subject.observe()
+    if subject.settings.references:
+        known = subject.references()
+        await _require_beside(subject, known, (*known, *refs))
+
+
+async def _require_beside(subject: SourceSubject, known: References, refs: References) -> None:
+    ending = await subject.validate(refs)
+    if ending.error is not None:
+        raise Violation(
+            wanted=f"those of the settings to stand beside one to {UNKNOWN}",
+            saw=f"raised {show_error(ending.error)}",
+            hint="return [ref for ref in refs if …], and raise for no single one",
+        )
+    subject.observe(len(known))
 
 
 # Clause 3.4

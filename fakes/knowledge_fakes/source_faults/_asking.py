@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from knowledge_fakes.source_faults._declared import fault
 from knowledge_fakes.sources import HandbookSource, References, reference
-from knowledge_provider import KnowledgeOwnerRequiredError, RetrievalContext
+from knowledge_provider import KnowledgeOwnerRequiredError, KnowledgeReferenceUnknownError, RetrievalContext
 from knowledge_provider.text import is_blank
 
 _LOG: Final = logging.getLogger(__name__)
@@ -45,6 +45,17 @@ class UnknownStands(HandbookSource):
     def validate_refs(self, refs: References, binding_level: str, /) -> References:
         del binding_level
         return refs
+
+
+@fault("KP-1011", fragment="beside one to")
+class OneUnknownForAll(HandbookSource):
+    """validate_refs raises where one reference is to what was deleted, and none of the others stands."""
+
+    def validate_refs(self, refs: References, binding_level: str, /) -> References:
+        kept = super().validate_refs(refs, binding_level)
+        if len(kept) < len(refs):
+            raise KnowledgeReferenceUnknownError("No such space. List them, and send one of those.")
+        return kept
 
 
 @fault("KP-1012", fragment="nothing for a reference")
