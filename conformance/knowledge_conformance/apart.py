@@ -28,9 +28,9 @@ def difference(one: str, other: str) -> Difference:
     return Difference(at, show(one[at : at + _PIECE]), show(other[at : at + _PIECE]))
 
 
-def shown_apart(wanted: object, saw: object, *, limit: int = 80) -> tuple[str, str]:
+def shown_apart(wanted: object, saw: object) -> tuple[str, str]:
     """Both on one line each; where these lines are the same, with what differs."""
-    one, other = show(wanted, limit=limit), show(saw, limit=limit)
+    one, other = show(wanted), show(saw)
     if one != other:
         return one, other
     found = difference(*(each if type(each) is str else repr(plain(each)) for each in (wanted, saw)))

@@ -203,7 +203,6 @@ def answer_check(
     clause: str,
     level: Level,
     needs: tuple[str, ...] = (),
-    minimum: int = 1,
 ) -> Callable[[Callable[["Exchange"], int]], Check]:
     """Declare a judgement of one answer as a check over the survey of ordinary answers.
 
@@ -220,7 +219,7 @@ def answer_check(
         title, rationale = _documentation(judge)
         return Check(
             id=id, clause=clause, level=level, title=title, rationale=rationale, run=run,
-            needs=needs, minimum=minimum, surveyed=True, judge=judge,
+            needs=needs, surveyed=True, judge=judge,
         )  # fmt: skip
 
     return declare

@@ -18,6 +18,7 @@ ROWS_MAX: Final = 25
 """A comment on GitHub holds 65,536 characters; what is left out is counted, and stands in the other reports."""
 COMMANDS_MAX: Final = 8
 _TEXT_MAX: Final = 140
+_LINE_MAX: Final = 1000
 # One that is cut could not be run, and a token is rarely longer.
 _COMMAND_MAX: Final = 1200
 _LIVE: Final = re.compile(r"[^\w .,;?'()=%+/-]|_", re.ASCII)
@@ -37,9 +38,9 @@ def inert(text: str, limit: int = _TEXT_MAX) -> str:
     return f"<code>{dotted.replace('&#64;', '&#64;<!-- -->')}</code>"
 
 
-def prose(text: str, limit: int = 1000) -> str:
+def prose(text: str) -> str:
     """``text`` as ordinary words where nothing in it could become live, and as ``inert`` where something could."""
-    return _escaped(text, limit) if _PROSE.fullmatch(text) else inert(text, limit)
+    return _escaped(text, _LINE_MAX) if _PROSE.fullmatch(text) else inert(text, _LINE_MAX)
 
 
 def _escaped(text: str, limit: int) -> str:

@@ -110,7 +110,7 @@ def test_a_judgement_of_one_answer_is_a_check_over_all_of_the_survey() -> None:
             raise Violation(wanted="one", saw="two", hint="less")
         return 5
 
-    made = answer_check("KP-900", clause="9.9", level=Level.SHOULD, needs=("KP-501",), minimum=2)(judge)
+    made = answer_check("KP-900", clause="9.9", level=Level.SHOULD, needs=("KP-501",))(judge)
     subject: Any = Subject()
 
     async def run() -> None:
@@ -119,7 +119,7 @@ def test_a_judgement_of_one_answer_is_a_check_over_all_of_the_survey() -> None:
     with pytest.raises(Violation):
         asyncio.run(run())
     assert seen == ["one", "5", "two"]
-    assert (made.needs, made.minimum, made.surveyed, made.judge) == (("KP-501",), 2, True, judge)
+    assert (made.needs, made.minimum, made.surveyed, made.judge) == (("KP-501",), 1, True, judge)
 
 
 def test_findings_carry_their_texts() -> None:

@@ -28,7 +28,7 @@ def outside_code(html: str) -> str:
 @pytest.mark.parametrize("write", [inert, prose])
 def test_nothing_becomes_live(write: object, text: str) -> None:
     """Alone in a paragraph, in a list, and in a cell of a table: it is text, and all of it."""
-    written = inert(text, 10_000) if write is inert else prose(text, 10_000)
+    written = inert(text, 10_000) if write is inert else prose(text)
     for frame in ("{}", "- {}", "| a | b |\n| --- | --- |\n| {} | x |"):
         html = rendered(frame.format(written))
         tags = set(re.findall(r"<(\w+)", re.sub("<!--.*?-->", "", html)))

@@ -52,8 +52,10 @@ def test_a_check_that_could_look_without_the_fault_has_no_excuse(outcome: str) -
         ("number_filters_are_dropped", {"filters": [{"query": "a", "filter": {"x": 1}}]}, None),
         ("first_filter_alone", {"filters": [{"query": "a", "filter": {"x": "text"}}]}, "filters on one field"),
         ("first_filter_alone", {"filters": [{"query": "a", "filter": {"x": "1", "y": "2"}}]}, None),
-        ("bases_are_ignored", {"bases": {"a": ["1"]}}, "one knowledge base"),
-        ("bases_are_ignored", {"bases": {"a": ["1"], "b": ["2"]}}, None),
+        ("conditions_are_dropped", {"filters": [{"query": "a", "filter": {"x": 1}}]}, "no filter with an operator"),
+        ("conditions_are_dropped", {"filters": [{"query": "a", "filter": {"x": {"$gt": 1}}}]}, None),
+        ("one_unknown_base_opens_all", {"bases": {"a": ["1"]}}, "one knowledge base"),
+        ("one_unknown_base_opens_all", {"bases": {"a": ["1"], "b": ["2"]}}, None),
         ("base_and_filter_give_way", {"bases": {"a": ["1"], "b": ["2"]}}, "no filter that selects"),
         (
             "base_and_filter_give_way",
