@@ -171,21 +171,6 @@ def one_unknown_base_opens_all(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-311", fragment="in another base", settings=BASES, lacks=_one_base)
-def nothing_here_is_looked_for_anywhere(sound: Any) -> Any:
-    """Where a known base is asked for beside an unknown one, and nothing is found in it, all are searched."""
-    bases = Bases(sound)
-
-    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        mixed = await bases.mixed(request, context)
-        answer = await ask(sound, request, context)
-        if rows_of(answer) or not mixed:
-            return answer
-        return await ask(sound, request.model_copy(update=_without("knowledge_base_ids")), context)
-
-    return Changed(sound, retrieve=retrieve)
-
-
 @fault("KP-311", fragment="in another base", settings=_BOTH, lacks=_no_filter_beside_a_base)
 def base_and_filter_give_way(sound: Any) -> Any:
     """Where base and filter together leave nothing, or not the best, the base is given up."""
