@@ -94,6 +94,21 @@ async def holds(sound: Any, base: str, request: RetrievalRequest, context: Retri
     return bool(elsewhere and await found(sound, _words_of(elsewhere).model_copy(update=within), context))
 
 
+class Bases:
+    """The bases that were found to hold something, so that a query that finds nothing there does not hide them."""
+
+    def __init__(self, sound: Any) -> None:
+        self._sound = sound
+        self._known: set[str] = set()
+
+    async def mixed(self, request: RetrievalRequest, context: RetrievalContext) -> bool:
+        """Whether a base that holds something is asked for beside one that does not."""
+        asked = {*request.knowledge_base_ids}
+        if len(asked) > 1:
+            self._known |= {base for base in asked - self._known if await holds(self._sound, base, request, context)}
+        return len(asked) > 1 and bool(asked & self._known) and not asked <= self._known
+
+
 def _words_of(rows: list[Row]) -> RetrievalRequest:
     """A query for what results say: some of each."""
     share = limits.QUERY_MAX // len(rows)

@@ -18,7 +18,7 @@ from knowledge_fakes.faults._changing import (
 )
 from knowledge_fakes.faults._expected import BASES, FILTERS
 from knowledge_fakes.faults._fault import fault
-from knowledge_fakes.faults._learning import ahead, found, holds, ids_of
+from knowledge_fakes.faults._learning import Bases, ahead, found, holds, ids_of
 from knowledge_provider import RetrievalContext, RetrievalRequest
 from knowledge_provider.errors import KnowledgeFiltersUnsupportedError
 
@@ -172,28 +172,12 @@ def several_unknown_bases_are_all(sound: Any) -> Any:
 @fault("KP-311", fragment="as well", settings=BASES, lacks=_one_base)
 def one_unknown_base_opens_all(sound: Any) -> Any:
     """A selection that cannot be made as a whole is not made at all: one unknown id beside a known one opens all."""
+    bases = Bases(sound)
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        bases = request.knowledge_base_ids
-        known = [await holds(sound, base, request, context) for base in bases] if len(bases) > 1 else []
-        mixed = any(known) and not all(known)
+        mixed = await bases.mixed(request, context)
         given_up = request.model_copy(update=_without("knowledge_base_ids"))
         return await ask(sound, given_up if mixed else request, context)
-
-    return Changed(sound, retrieve=retrieve)
-
-
-@fault("KP-311", fragment="in another base", settings=BASES, lacks=_one_base)
-def nothing_here_is_looked_for_anywhere(sound: Any) -> Any:
-    """Where several bases are asked for, one of them is known, and nothing is found in it, all are searched."""
-
-    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        bases = request.knowledge_base_ids
-        known = [await holds(sound, base, request, context) for base in bases] if len(bases) > 1 else []
-        answer = await ask(sound, request, context)
-        if rows_of(answer) or not any(known):
-            return answer
-        return await ask(sound, request.model_copy(update=_without("knowledge_base_ids")), context)
 
     return Changed(sound, retrieve=retrieve)
 
