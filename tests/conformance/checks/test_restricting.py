@@ -562,3 +562,23 @@ def test_bases_that_are_refused_or_hold_nothing_of_an_owner_are_no_evidence(chec
     assert result(check_id, elsewhere).outcome is CheckOutcome.PASSED
     provider = refusing(KnowledgeBaseUnknownError, lambda request, _context: bool(request.knowledge_base_ids))
     assert result(check_id, {**OWNERS, **BASES}, provider).outcome is CheckOutcome.PASSED
+
+
+class LooksAnywhere(HandbookProvider):
+    """Where several bases are asked for, one of them its own, and nothing is found there, it looks in all."""
+
+    async def retrieve(self, request: Any, context: Any) -> Any:
+        """What the handbook answers, or what it answers without bases."""
+        answer = await super().retrieve(request, context)
+        bases = {*request.knowledge_base_ids}
+        if answer["results"] or len(bases) < 2 or not bases & {*BASES["bases"]}:
+            return answer
+        return await super().retrieve(request.model_copy(update={"knowledge_base_ids": ()}), context)
+
+
+def test_a_base_beside_an_unknown_one_is_asked_for_what_only_another_holds() -> None:
+    """What it finds itself is found there, whatever else is open."""
+    found = result("KP-311", BASES, LooksAnywhere())
+    assert found.outcome is CheckOutcome.FAILED
+    assert found.saw is not None
+    assert "in another base" in found.saw
