@@ -101,12 +101,13 @@ class Bases:
         self._sound = sound
         self._known: set[str] = set()
 
-    async def mixed(self, request: RetrievalRequest, context: RetrievalContext) -> bool:
-        """Whether a base that holds something is asked for beside one that does not."""
+    async def mixed(self, request: RetrievalRequest, context: RetrievalContext) -> tuple[str, ...]:
+        """Those asked for that hold something, where they stand beside one that does not; else none."""
         asked = {*request.knowledge_base_ids}
         if len(asked) > 1:
             self._known |= {base for base in asked - self._known if await holds(self._sound, base, request, context)}
-        return len(asked) > 1 and bool(asked & self._known) and not asked <= self._known
+        known = tuple(base for base in request.knowledge_base_ids if base in self._known)
+        return known if len(asked) > 1 and not asked <= self._known else ()
 
 
 def _words_of(rows: list[Row]) -> RetrievalRequest:

@@ -156,6 +156,21 @@ def one_unknown_base_opens_all(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
+@fault("KP-311", fragment="in another base", settings=BASES, lacks=_one_base)
+def known_base_gives_way(sound: Any) -> Any:
+    """A known base beside an unknown one is given up where nothing is in it, or not the best."""
+    bases = Bases(sound)
+
+    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
+        known = await bases.mixed(request, context)
+        if not known:
+            return await ask(sound, request, context)
+        # An unknown base may be refused.
+        return await _helpful(sound, request.model_copy(update={"knowledge_base_ids": known}), context)
+
+    return Changed(sound, retrieve=retrieve)
+
+
 @fault("KP-311", fragment="in another base", settings=_BOTH, lacks=_no_filter_beside_a_base)
 def base_and_filter_give_way(sound: Any) -> Any:
     """Where base and filter together leave nothing, or not the best, the base is given up."""
