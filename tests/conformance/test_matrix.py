@@ -22,6 +22,7 @@ from knowledge_fakes.faults import (
     FAULTS,
     Fault,
     echoing,
+    filtering,
     lookalikes,
     naming,
     narrowed,
@@ -38,7 +39,7 @@ LETHAL = {name: fault for name, fault in FAULTS.items() if fault.lethal}
 HARMLESS = {name: fault for name, fault in FAULTS.items() if not fault.lethal}
 ANYWHERE = [fault for fault in HARMLESS.values() if fault.over == EMBEDDED]
 # Owners, filters and metadata are not in each provider that something can be wrong with.
-_THEIRS = (owners, lookalikes, echoing, naming, narrowed, restricting, repeating)
+_THEIRS = (owners, lookalikes, echoing, naming, narrowed, restricting, filtering, repeating)
 DEMANDING = {name for module in _THEIRS for name in vars(module) if name in FAULTS}
 
 # One of the faults warns, in this process, where warnings are errors.

@@ -81,7 +81,7 @@ def connection_is_kept_for_the_next_call(sound: Any) -> Any:
         for connection in kept:
             connection.close()
 
-    return _ending(Changed(sound, retrieve=retrieve), end)
+    return _ending(_closing(sound, retrieve), end)
 
 
 def _connected() -> contextlib.ExitStack:
@@ -246,7 +246,7 @@ async def _came(sound: Any, request: RetrievalRequest, context: RetrievalContext
 
 
 def _beginning(sound: Any, begin: Callable[[], Any]) -> Changed:
-    """The provider that does something at its first search; its closing is as it was."""
+    """The provider that does something at its first search."""
     begun: list[bool] = []
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
@@ -255,6 +255,12 @@ def _beginning(sound: Any, begin: Callable[[], Any]) -> Changed:
             begun.append(True)
             await settled(begin())
         return await ask(sound, request, context)
+
+    return _closing(sound, retrieve)
+
+
+def _closing(sound: Any, retrieve: Callable[..., Any]) -> Changed:
+    """The provider that searches in this way; its closing is as it was, or closes nothing."""
 
     async def close() -> None:
         if hasattr(sound, "close"):
