@@ -83,10 +83,12 @@ async def _helpful(sound: Any, request: RetrievalRequest, context: RetrievalCont
 
 @fault("KP-309", fragment="the other way round", settings=BASES, lacks=_one_base)
 def first_base_alone(sound: Any) -> Any:
-    """The back end searches one collection at a time, so the first of the bases is searched, and the others are not."""
+    """Each of the bases is to give its share of the results, and the first is searched, and the others are not."""
 
     def change(request: RetrievalRequest, context: RetrievalContext) -> Asked:
-        return request.model_copy(update={"knowledge_base_ids": request.knowledge_base_ids[:1]}), context
+        bases = request.knowledge_base_ids
+        share = max(1, request.top_k // max(1, len(bases)))
+        return request.model_copy(update={"knowledge_base_ids": bases[:1], "top_k": share}), context
 
     return asking(sound, change)
 
