@@ -31,7 +31,7 @@ class Fault:
     are those that a run needs for this fault, by Python name.
     ``over`` names the sound provider, as ``module:obj``, that a run needs for this fault to show: not each has a
     network, or owners, that something can be wrong with.
-    One that ``waits`` is noticed when a time is over, half a second at least.
+    One that ``waits`` is noticed when a time is over, half a second at least, or another process has answered.
     Where its check passes all the same, ``lacks`` may say what the settings of that run have nothing of.
     Over another provider than its own, one with ``misread`` is what becomes of bad replies, not ``wrap``.
     A ``lethal`` fault takes the process with it, or holds it for ever: run it in a child process only.

@@ -77,7 +77,7 @@ def broken_by_a_late_cancellation(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-702", fragment="a task in knowledge_fakes.faults.cancelling.note")
+@fault("KP-702", fragment="a task in knowledge_fakes.faults.cancelling.note", waits=True)
 def task_left_behind(sound: Any) -> Any:
     """Each search is noted by a task that is created and never waited for."""
     kept: set[Any] = set()

@@ -51,13 +51,13 @@ def kept_answer_is_used_up(sound: Any) -> Any:
     return answering(sound, change)
 
 
-@fault("KP-315", fragment="other ids")
+@fault("KP-315", fragment="other ids", waits=True)
 def ids_by_hash(sound: Any) -> Any:
     """The id is hash() of the text, which is another in each process."""
     return with_each(sound, lambda row: {**row, "id": f"{hash(row['content']) & 0xFFFFFFFF:08x}"})
 
 
-@fault("KP-315", fragment="in another order")
+@fault("KP-315", fragment="in another order", waits=True)
 def order_of_a_set(sound: Any) -> Any:
     """Results are gathered in a set, which lists them in another order in each process; the rank is the score."""
 
@@ -70,7 +70,7 @@ def order_of_a_set(sound: Any) -> Any:
     return answering(sound, change)
 
 
-@fault("KP-315", "KP-705", fragment="other ids")
+@fault("KP-315", "KP-705", fragment="other ids", waits=True)
 def rewritten_queries_are_kept_in_two_places(sound: Any) -> Any:
     """The query that is searched for is kept by whether the words in the one that came are even, for all such."""
     kept: dict[int, str] = {}
@@ -90,13 +90,13 @@ def _alike(_settings: Mapping[str, Any]) -> str | None:
     return "where two queries that begin alike find the same, either answer is right: queries that find other things"
 
 
-@fault("KP-315", fragment="where nothing like it was asked before", lacks=_few)
+@fault("KP-315", fragment="where nothing like it was asked before", lacks=_few, waits=True)
 def cache_without_top_k(sound: Any) -> Any:
     """Answers are kept without how many were asked for, and who asks for more gets the few of before."""
     return keeping(sound, lambda request, context: _key(request, context, top_k=0))
 
 
-@fault("KP-315", fragment="where nothing like it was asked before", lacks=_alike)
+@fault("KP-315", fragment="where nothing like it was asked before", lacks=_alike, waits=True)
 def cache_by_the_beginning_of_the_query(sound: Any) -> Any:
     """The key of the cache holds a hundred characters, and a longer query is cut to them."""
     return keeping(sound, lambda request, context: _key(request, context, query=request.query[:100]))
