@@ -143,7 +143,8 @@ def test_ctrl_c_ends_the_trials_at_once() -> None:
     def tell(fault: str) -> None:
         told.append(fault)
         if len(told) == 20:
-            signal.raise_signal(signal.SIGINT)
+            # As a terminal does: the faults are told in threads, and the system gives such a signal to the main one.
+            os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -151,8 +152,7 @@ def test_ctrl_c_ends_the_trials_at_once() -> None:
             prove(SOUND, Settings(), dict.fromkeys(BY_ID, CheckOutcome.PASSED), tell=tell)
     finally:
         signal.signal(signal.SIGINT, before)
-    # The main thread meets the signal at its next turn, and quick trials begin meanwhile.
-    assert len(told) < 0.8 * len(FAULTS)
+    assert len(told) < len(FAULTS) / 2
     assert not kit_processes
 
 
