@@ -39,21 +39,28 @@ class BadReply(NamedTuple):
 
 Misread = Callable[[BadReply], Any]
 """Gives the JSON that a provider reads in a reply's place, or None where it reads that as it is."""
+_Change = Callable[[list[Any]], Any]
+"""Gives something else for a list of results."""
 
 
 def as_nothing(is_nothing: Callable[[BadReply], bool]) -> Misread:
     """Such replies are read as an answer without results."""
-    return lambda reply: _with_rows(reply.sound, lambda _: []) if is_nothing(reply) else None
+    return _where(is_nothing, lambda _: lambda _: [])
 
 
 def as_a_passage(is_passage: Callable[[BadReply], bool]) -> Misread:
     """Such replies are read as an answer with one result, whose longest text is what the reply says."""
-    return lambda reply: _with_rows(reply.sound, _one_saying(reply.text)) if is_passage(reply) else None
+    return _where(is_passage, lambda reply: _one_saying(reply.text))
 
 
 def as_half(is_half: Callable[[BadReply], bool]) -> Misread:
     """Such replies are read as an answer with the first half of the results."""
-    return lambda reply: _with_rows(reply.sound, lambda rows: rows[: len(rows) // 2]) if is_half(reply) else None
+    return _where(is_half, lambda _: lambda rows: rows[: len(rows) // 2])
+
+
+def _where(taken: Callable[[BadReply], bool], change_for: Callable[[BadReply], _Change]) -> Misread:
+    """Replies that are ``taken`` for an answer are read as the sound one with other results."""
+    return lambda reply: _with_rows(reply.sound, change_for(reply)) if taken(reply) else None
 
 
 def has_rows(value: Any) -> bool:
@@ -61,7 +68,7 @@ def has_rows(value: Any) -> bool:
     return bool(_with_rows(value, lambda _: None) != value)
 
 
-def _with_rows(value: Any, change: Callable[[list[Any]], Any]) -> Any:
+def _with_rows(value: Any, change: _Change) -> Any:
     # Which list of a back end's has the results is not known; the outermost one of objects is.
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
         return change(value)
@@ -70,7 +77,7 @@ def _with_rows(value: Any, change: Callable[[list[Any]], Any]) -> Any:
     return value
 
 
-def _one_saying(text: str) -> Callable[[list[Any]], list[Any]]:
+def _one_saying(text: str) -> _Change:
     def change(rows: list[Any]) -> list[Any]:
         longest = max(_texts(rows[0]), key=len, default="")
         return [_replaced(rows[0], longest, text)]

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, ask
+from knowledge_fakes.faults._fault import fault
 from knowledge_fakes.faults._misreading import SUCCESS
 from knowledge_fakes.over_http import URL, HTTPHandbookProvider
 from knowledge_provider import RetrievalContext, RetrievalRequest
@@ -22,6 +24,8 @@ from knowledge_provider.services import refusal, time_limit
 OVER_HTTP: Final = "knowledge_fakes.over_http:provider"
 CUT: Final[Mapping[str, Any]] = MappingProxyType({"inject_network_faults": True})
 IMPATIENT: Final[Mapping[str, Any]] = MappingProxyType({**CUT, "timeout": 0.5})
+network_fault: Final = partial(fault, settings=CUT, over=OVER_HTTP)
+"""Declares a fault that shows while the network is cut, under a provider that asks by HTTP."""
 
 
 def failing(sound: Any, instead: Callable[[BaseException], Any]) -> Changed:
@@ -140,6 +144,13 @@ def _kind_of(error: BaseException) -> str | None:
 def results_of(response: Any, request: RetrievalRequest) -> Any:
     """The results in a response, read as the sound provider reads them."""
     return results_in(read_json(response.content), request.top_k, score_kind="similarity")
+
+
+def listless_results_of(response: Any, request: RetrievalRequest) -> Any:
+    """The same, where an answer without its list is read as one with an empty list."""
+    return results_in(
+        {"results": read_json(response.content).get("results", [])}, request.top_k, score_kind="similarity"
+    )
 
 
 def refuse(response: Any) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, ask, settled
-from knowledge_fakes.faults._fault import fault
 from knowledge_fakes.faults._misreading import (
     SUCCESS,
     BadReply,
@@ -17,21 +16,20 @@ from knowledge_fakes.faults._misreading import (
     as_nothing,
 )
 from knowledge_fakes.faults._over_http import (
-    CUT,
     IMPATIENT,
     LATE,
-    OVER_HTTP,
     REFUSED,
     RESET,
     SILENT,
     failed_by,
     failing,
+    listless_results_of,
+    network_fault,
     reading,
     refuse,
     results_of,
 )
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
-from knowledge_provider.answers import read_json, results_in
 from knowledge_provider.services import time_limit
 
 _PAGE: Final = 3
@@ -40,19 +38,19 @@ _FAILURES: Final = 3
 # Connections
 
 
-@fault("KP-519", fragment="as if nothing was found", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-519", fragment="as if nothing was found")
 def unreachable_is_empty(sound: Any) -> Any:
     """A connection that cannot be made becomes an empty answer, so that the agent says there is nothing about it."""
     return failing(sound, lambda error: [] if failed_by(sound, error, REFUSED) else error)
 
 
-@fault("KP-519", fragment="with connections reset", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-519", fragment="with connections reset")
 def reset_is_the_end(sound: Any) -> Any:
     """A connection that is reset is taken for the end of an answer, in which there was nothing."""
     return failing(sound, lambda error: [] if failed_by(sound, error, RESET) else error)
 
 
-@fault("KP-519", fragment="Search failed", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-519", fragment="Search failed")
 def unreachable_is_a_passage(sound: Any) -> Any:
     """What the client says of a connection that failed becomes a passage, and is read out to the user."""
 
@@ -66,13 +64,13 @@ def unreachable_is_a_passage(sound: Any) -> Any:
 # Silence
 
 
-@fault("KP-520", fragment="as if nothing was found", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-520", fragment="as if nothing was found")
 def silence_is_empty(sound: Any) -> Any:
     """A search that takes too long is given up, and what was found by then is the answer: nothing."""
     return failing(sound, lambda error: [] if failed_by(sound, error, SILENT) else error)
 
 
-@fault("KP-520", fragment="no answer", settings=IMPATIENT, over=OVER_HTTP, waits=True)
+@network_fault("KP-520", fragment="no answer", settings=IMPATIENT, waits=True)
 def waits_for_ever(sound: Any) -> Any:
     """Only the wait for the next byte has a limit, and none has the call: a slow back end holds it for ever."""
 
@@ -88,9 +86,9 @@ def waits_for_ever(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault(
+@network_fault(
     "KP-519", "KP-520", "KP-521", "KP-522", "KP-524", "KP-525",
-    fragment="no answer", settings=IMPATIENT, over=OVER_HTTP, waits=True,
+    fragment="no answer", settings=IMPATIENT, waits=True,
 )  # fmt: skip
 def asks_until_it_is_answered(sound: Any) -> Any:
     """A call that fails is made again at once, and again, until it does not fail."""
@@ -147,25 +145,21 @@ def _is_refusal(reply: BadReply) -> bool:
     return reply.status != SUCCESS
 
 
-@fault(
-    "KP-521", fragment="HTTP status 500", settings=CUT, over=OVER_HTTP, misread=as_nothing(_of_status(_is_500_or_more))
-)
+@network_fault("KP-521", fragment="HTTP status 500", misread=as_nothing(_of_status(_is_500_or_more)))
 def broken_is_empty(sound: Any) -> Any:
     """A status of 500 or 503 becomes an empty answer, after a line in the log."""
     return _nothing_at(sound, _is_500_or_more)
 
 
-@fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP, misread=as_nothing(_of_status(_is_502)))
+@network_fault("KP-521", fragment="HTTP status 502", misread=as_nothing(_of_status(_is_502)))
 def bad_gateway_is_empty(sound: Any) -> Any:
     """A status of 502, from a proxy that cannot reach the service, is none of the service's, and becomes nothing."""
     return _nothing_at(sound, _is_502)
 
 
-@fault(
+@network_fault(
     "KP-521",
     fragment="from the second page on",
-    settings=CUT,
-    over=OVER_HTTP,
     misread=as_nothing(lambda reply: reply.later and _is_refusal(reply)),
 )
 def lost_page_is_the_end(sound: Any) -> Any:
@@ -183,31 +177,24 @@ def lost_page_is_the_end(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-521", fragment="HTTP status 404", settings=CUT, over=OVER_HTTP, misread=as_nothing(_of_status(_is_404)))
+@network_fault("KP-521", fragment="HTTP status 404", misread=as_nothing(_of_status(_is_404)))
 def not_found_is_empty(sound: Any) -> Any:
     """A status of 404, which says that the index is not there, is taken for a search that found nothing."""
     return _nothing_at(sound, _is_404)
 
 
-@fault(
+@network_fault(
     "KP-521",
     "KP-522",
     fragment="HTTP status 401",
-    settings=CUT,
-    over=OVER_HTTP,
     misread=as_nothing(lambda reply: _is_refusal(reply) and reply.json is not None),
 )
 def status_is_not_looked_at(sound: Any) -> Any:
     """The body is read whatever the status, and an error has no results in it."""
-
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        answer = read_json(response.content)
-        return results_in({"results": answer.get("results", [])}, request.top_k, score_kind="similarity")
-
-    return reading(sound, read)
+    return reading(sound, listless_results_of)
 
 
-@fault("KP-521", fragment="HTTP status 502", settings=CUT, over=OVER_HTTP, misread=as_nothing(_of_status(_is_502)))
+@network_fault("KP-521", fragment="HTTP status 502", misread=as_nothing(_of_status(_is_502)))
 def bad_gateway_behind_a_breaker(sound: Any) -> Any:
     """A status of 502 becomes nothing; that is seldom seen, since after three failures in a row nothing is asked."""
     inner, failed = _nothing_at(sound, _is_502), [0]
@@ -226,12 +213,10 @@ def bad_gateway_behind_a_breaker(sound: Any) -> Any:
     return Changed(inner, retrieve=retrieve)
 
 
-@fault(
+@network_fault(
     "KP-521",
     "KP-525",
     fragment="the words in which the back end said",
-    settings=CUT,
-    over=OVER_HTTP,
     misread=as_a_passage(_is_refusal),
 )
 def refusal_is_a_passage(sound: Any) -> Any:

@@ -5,14 +5,25 @@ mistake makes of the response is what its client gets.
 """
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from knowledge_fakes.faults._fault import fault
+from knowledge_fakes.faults._changing import Changed
 from knowledge_fakes.faults._misreading import SUCCESS, BadReply, as_a_passage, as_half, as_nothing, has_rows
-from knowledge_fakes.faults._over_http import CUT, OVER_HTTP, reading, refuse, results_of
+from knowledge_fakes.faults._over_http import listless_results_of, network_fault, reading, refuse, results_of
 from knowledge_provider import RetrievalRequest, errors
-from knowledge_provider.answers import read_json, results_in
+from knowledge_provider.answers import read_json
+
+
+def _reading_successes(sound: Any, read: Callable[[Any, RetrievalRequest], Any]) -> Changed:
+    """The provider that reads in another way what calls itself a success."""
+
+    def read_success(response: Any, request: RetrievalRequest) -> Any:
+        refuse(response)
+        return read(response, request)
+
+    return reading(sound, read_success)
 
 
 def _lacks_its_list(reply: BadReply) -> bool:
@@ -31,37 +42,26 @@ def _is_damaged(reply: BadReply) -> bool:
     return reply.status == SUCCESS and has_rows(reply.json) and reply.json != reply.sound
 
 
-@fault(
+@network_fault(
     "KP-522",
     fragment="an error as JSON with status 200",
-    settings=CUT,
-    over=OVER_HTTP,
     misread=as_nothing(_lacks_its_list),
 )
 def missing_list_is_empty(sound: Any) -> Any:
     """An answer without its list is read as one with an empty list."""
-
-    def read(response: Any, request: RetrievalRequest) -> Any:
-        refuse(response)
-        answer = read_json(response.content)
-        return results_in({"results": answer.get("results", [])}, request.top_k, score_kind="similarity")
-
-    return reading(sound, read)
+    return _reading_successes(sound, listless_results_of)
 
 
-@fault(
+@network_fault(
     "KP-522",
     "KP-525",
     fragment="the words in which the back end said",
-    settings=CUT,
-    over=OVER_HTTP,
     misread=as_a_passage(_is_no_answer),
 )
 def envelope_is_a_passage(sound: Any) -> Any:
     """An answer of another shape becomes one passage, as it is: an error in JSON, or a page of HTML."""
 
     def read(response: Any, request: RetrievalRequest) -> Any:
-        refuse(response)
         try:
             return results_of(response, request)
         except errors.KnowledgeFailedError:
@@ -69,32 +69,28 @@ def envelope_is_a_passage(sound: Any) -> Any:
                 raise
             return [{"id": "answer", "content": response.text}]
 
-    return reading(sound, read)
+    return _reading_successes(sound, read)
 
 
-@fault(
+@network_fault(
     "KP-522",
     fragment="an empty body",
-    settings=CUT,
-    over=OVER_HTTP,
     misread=as_nothing(lambda reply: reply.status == SUCCESS and not reply.body),
 )
 def no_body_is_empty(sound: Any) -> Any:
     """An answer without a body is taken for one without results."""
 
     def read(response: Any, request: RetrievalRequest) -> Any:
-        refuse(response)
         return results_of(response, request) if response.content else []
 
-    return reading(sound, read)
+    return _reading_successes(sound, read)
 
 
-@fault("KP-522", fragment="the first half of an answer", settings=CUT, over=OVER_HTTP, misread=as_half(_is_cut_off))
+@network_fault("KP-522", fragment="the first half of an answer", misread=as_half(_is_cut_off))
 def half_an_answer_is_one(sound: Any) -> Any:
     """JSON that is cut off is mended: what can be read of it is the answer."""
 
     def read(response: Any, request: RetrievalRequest) -> Any:
-        refuse(response)
         try:
             return results_of(response, request)
         except errors.KnowledgeInvalidResponseError:
@@ -103,7 +99,7 @@ def half_an_answer_is_one(sound: Any) -> Any:
                 raise
             return rows[: request.top_k]
 
-    return reading(sound, read)
+    return _reading_successes(sound, read)
 
 
 def _whole_rows(text: str) -> list[Any]:
@@ -119,24 +115,19 @@ def _whole_rows(text: str) -> list[Any]:
 
 def _listed(response: Any) -> Any:
     """An answer that has a list of results, whatever they are."""
-    refuse(response)
     found = read_json(response.content)
     if not isinstance(found, dict) or not isinstance(found.get("results"), list):
         raise errors.KnowledgeInvalidResponseError("wanted a list of results")
     return found
 
 
-@fault("KP-523", fragment="null for each text", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-523", fragment="null for each text")
 def rows_as_they_come(sound: Any) -> Any:
     """The service's records are handed on as they are, whatever has become of them."""
-
-    def read(response: Any, _request: RetrievalRequest) -> Any:
-        return _listed(response)
-
-    return reading(sound, read)
+    return _reading_successes(sound, lambda response, _request: _listed(response))
 
 
-@fault("KP-523", fragment="as if nothing was found", settings=CUT, over=OVER_HTTP, misread=as_nothing(_is_damaged))
+@network_fault("KP-523", fragment="as if nothing was found", misread=as_nothing(_is_damaged))
 def unusable_rows_are_none(sound: Any) -> Any:
     """Records that cannot be used are left out, and when that is all of them, nothing was found."""
 
@@ -146,4 +137,4 @@ def unusable_rows_are_none(sound: Any) -> Any:
             return results_of(response, request)
         return []
 
-    return reading(sound, read)
+    return _reading_successes(sound, read)

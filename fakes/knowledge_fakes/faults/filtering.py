@@ -28,14 +28,17 @@ _FAR: Final = 1e9
 # What settings may not have, so that a fault does nothing there that a check could see.
 
 
+def _asked_values(settings: Mapping[str, Any]) -> list[Any]:
+    return [value for each in settings["filters"] for value in each["filter"].values()]
+
+
 def _no_number(settings: Mapping[str, Any]) -> str | None:
-    values = [value for each in settings["filters"] for value in each["filter"].values()]
-    return None if any(map(_is_number, values)) else "the settings name no filter on a number, such as { year = 2024 }"
+    asked = any(map(_is_number, _asked_values(settings)))
+    return None if asked else "the settings name no filter on a number, such as { year = 2024 }"
 
 
 def _no_condition(settings: Mapping[str, Any]) -> str | None:
-    values = [value for each in settings["filters"] for value in each["filter"].values()]
-    asked = any(isinstance(value, Mapping) for value in values)
+    asked = any(isinstance(value, Mapping) for value in _asked_values(settings))
     return None if asked else 'the settings name no filter with an operator, such as { year = { "$gte" = 2024 } }'
 
 
@@ -72,21 +75,17 @@ def filtered_to_nothing_is_unfiltered(sound: Any) -> Any:
         answer = await ask(sound, request, context)
         if rows_of(answer) or not request.filters:
             return answer
-        return await ask(sound, request.model_copy(update={"filters": {}}), context)
+        return await ask(sound, *_unfiltered(request, context))
 
     return Changed(sound, retrieve=retrieve)
 
 
-_REVISIONS: Final = {
-    "filters": (
-        {"query": "release policy", "filter": {"revision": 7}, "selects": ("release-handbook#approvals",)},
-        {
-            "query": "release policy",
-            "filter": {"department": "engineering"},
-            "selects": ("release-handbook#approvals",),
-        },
-    )
-}
+def _selecting_approvals(*filters: dict[str, Any]) -> dict[str, Any]:
+    approvals = {"query": "release policy", "selects": ("release-handbook#approvals",)}
+    return {"filters": tuple({**approvals, "filter": each} for each in filters)}
+
+
+_REVISIONS: Final = _selecting_approvals({"revision": 7}, {"department": "engineering"})
 
 
 @fault("KP-312", fragment="at the other end", settings=_REVISIONS, lacks=_no_number)
@@ -100,16 +99,7 @@ def number_filters_are_dropped(sound: Any) -> Any:
     return asking(sound, change)
 
 
-_CONDITIONS: Final = {
-    "filters": (
-        {"query": "release policy", "filter": {"revision": {"$gte": 7}}, "selects": ("release-handbook#approvals",)},
-        {
-            "query": "release policy",
-            "filter": {"department": {"$in": ["engineering"]}},
-            "selects": ("release-handbook#approvals",),
-        },
-    )
-}
+_CONDITIONS: Final = _selecting_approvals({"revision": {"$gte": 7}}, {"department": {"$in": ["engineering"]}})
 
 
 @fault("KP-312", fragment="a value that no document has", settings=_CONDITIONS, lacks=_no_condition)

@@ -26,26 +26,26 @@ def _named(sound: Any, read: Callable[[RetrievalRequest], tuple[object, Mapping[
     return asking(sound, change)
 
 
+def _named_by(sound: Any, field: str) -> Changed:
+    """The provider that answers as the owner in one field of the filters, which is taken out of them."""
+
+    def read(request: RetrievalRequest) -> tuple[object, Mapping[str, Any]]:
+        rest = {name: value for name, value in request.filters.items() if name != field}
+        return request.filters.get(field), {"filters": rest}
+
+    return _named(sound, read)
+
+
 @fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
 def on_behalf_of_in_the_filters(sound: Any) -> Any:
     """An assistant may search on behalf of its principal, who is taken out of the filters before they are looked at."""
-
-    def read(request: RetrievalRequest) -> tuple[object, Mapping[str, Any]]:
-        rest = {name: value for name, value in request.filters.items() if name != "on_behalf_of"}
-        return request.filters.get("on_behalf_of"), {"filters": rest}
-
-    return _named(sound, read)
+    return _named_by(sound, "on_behalf_of")
 
 
 @fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)
 def account_among_known_filters(sound: Any) -> Any:
     """Filters that are not known are refused, and the account that one of them may name is not asked for its right."""
-
-    def read(request: RetrievalRequest) -> tuple[object, Mapping[str, Any]]:
-        rest = {name: value for name, value in request.filters.items() if name != "account"}
-        return request.filters.get("account"), {"filters": rest}
-
-    return _named(sound, read)
+    return _named_by(sound, "account")
 
 
 @fault("KP-402", fragment="notes-tomas#salary", settings=OWNERS)

@@ -7,19 +7,18 @@ import asyncio
 from typing import Any, Final
 
 from knowledge_fakes.faults._changing import Changed, ask
-from knowledge_fakes.faults._fault import fault
 from knowledge_fakes.faults._over_http import (
     CUT,
     KINDS,
     LATE,
-    OVER_HTTP,
     REFUSED,
     RESET,
     failed_by,
     failing,
+    network_fault,
     probing,
 )
-from knowledge_fakes.faults.secrets import DECLARED, key
+from knowledge_fakes.faults.secrets import DECLARED, header, key
 from knowledge_provider import RetrievalContext, RetrievalRequest, errors
 
 # A provider of one's own may have no code for it.
@@ -28,7 +27,7 @@ _UNREADABLE: Final = (None, errors.KnowledgeInvalidResponseError.code)
 # Afterwards
 
 
-@fault("KP-524", fragment="after a call with connections refused", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-524", fragment="after a call with connections refused")
 def remembers_that_it_was_down(sound: Any) -> Any:
     """Whether the service is there is found out by the first call, once and for all."""
     state: dict[str, BaseException] = {}
@@ -48,7 +47,7 @@ def remembers_that_it_was_down(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-524", fragment="the client has been closed", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-524", fragment="the client has been closed")
 def keeps_a_broken_client(sound: Any) -> Any:
     """A client whose connection was reset is closed, and no other is made."""
     closed: list[BaseException] = []
@@ -66,7 +65,7 @@ def keeps_a_broken_client(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-524", fragment="after a call with an empty body", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-524", fragment="after a call with an empty body")
 def keeps_what_it_cannot_read(sound: Any) -> Any:
     """Whatever comes with a status of success is kept before it is read, and is all there is for that question."""
     kept: dict[str, BaseException] = {}
@@ -85,7 +84,7 @@ def keeps_what_it_cannot_read(sound: Any) -> Any:
     return Changed(sound, retrieve=retrieve)
 
 
-@fault("KP-524", fragment="nothing, without asking", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-524", fragment="nothing, without asking")
 def a_dead_client_finds_nothing(sound: Any) -> Any:
     """After an outage the client is let go of, and without one there is nothing to search."""
     state = {"there": True}
@@ -109,11 +108,7 @@ def a_dead_client_finds_nothing(sound: Any) -> Any:
 _SECRET: Final = {**CUT, **DECLARED}
 
 
-def _headers() -> str:
-    return f"headers: {{'authorization': 'Bearer {key()}'}}"
-
-
-@fault("KP-525", fragment="in the message of the exception", settings=_SECRET, over=OVER_HTTP)
+@network_fault("KP-525", fragment="in the message of the exception", settings=_SECRET)
 def error_repeats_the_service(sound: Any) -> Any:
     """The error says what the service said, who repeats the key that it refuses."""
 
@@ -125,30 +120,30 @@ def error_repeats_the_service(sound: Any) -> Any:
     return failing(sound, instead)
 
 
-@fault("KP-525", "KP-605", fragment="in a note of the exception", settings=_SECRET, over=OVER_HTTP)
+@network_fault("KP-525", "KP-605", fragment="in a note of the exception", settings=_SECRET)
 def note_has_the_question(sound: Any) -> Any:
     """A note beside the error has the headers of the question, for whoever has to find out."""
 
     def instead(error: BaseException) -> Any:
-        error.add_note(_headers())
+        error.add_note(header())
         return error
 
     return failing(sound, instead)
 
 
-@fault("KP-525", fragment="with connections refused", settings=_SECRET, over=OVER_HTTP)
+@network_fault("KP-525", fragment="with connections refused", settings=_SECRET)
 def refused_connection_has_the_question(sound: Any) -> Any:
     """The error of a connection that was refused tells what was to be sent, with all headers."""
 
     def instead(error: BaseException) -> Any:
         if failed_by(sound, error, REFUSED):
-            error.args = (f"cannot send a request with {_headers()}",)
+            error.args = (f"cannot send {header()}",)
         return error
 
     return failing(sound, instead)
 
 
-@fault("KP-525", fragment="in standard output", settings=_SECRET, over=OVER_HTTP)
+@network_fault("KP-525", fragment="in standard output", settings=_SECRET)
 def rate_limit_prints_the_key(sound: Any) -> Any:
     """A line that was to show whose key is asked to slow down was left in."""
 
@@ -160,12 +155,12 @@ def rate_limit_prints_the_key(sound: Any) -> Any:
     return failing(sound, instead)
 
 
-@fault("KP-525", fragment="in health['message']", settings=_SECRET, over=OVER_HTTP)
+@network_fault("KP-525", fragment="in health['message']", settings=_SECRET)
 def health_has_the_question(sound: Any) -> Any:
     """The health of a service that cannot be reached has the headers of the question in its message."""
 
     def failed(error: Exception) -> Any:
-        return {"status": "unavailable", "message": f"{type(error).__name__} {_headers()}"}
+        return {"status": "unavailable", "message": f"{type(error).__name__} {header()}"}
 
     return probing(sound, _of_status, failed)
 
@@ -181,25 +176,25 @@ def _unavailable(_error: Exception) -> Any:
     return {"status": "unavailable"}
 
 
-@fault("KP-212", fragment="health(), with connections refused", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-212", fragment="health(), with connections refused")
 def health_raises_in_an_outage(sound: Any) -> Any:
     """health() asks the service, and lets out what its client raises just when somebody looks."""
     return probing(sound, _of_status, lambda error: error)
 
 
-@fault("KP-212", fragment="with HTTP status 503", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-212", fragment="with HTTP status 503")
 def health_does_not_look_at_the_status(sound: Any) -> Any:
     """health() asks the service, and takes any answer for a good one: also that it cannot answer now."""
     return probing(sound, lambda _: {"status": "ready"}, _unavailable)
 
 
-@fault("KP-212", fragment="ready, though retrieve fails", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-212", fragment="ready, though retrieve fails")
 def health_passes_over_what_fails(sound: Any) -> Any:
     """health() asks the service, writes down that it cannot be reached, and is ready."""
     return probing(sound, _of_status, lambda _: {"status": "ready"})
 
 
-@fault("KP-212", fragment="no answer", settings=CUT, over=OVER_HTTP, waits=True)
+@network_fault("KP-212", fragment="no answer", waits=True)
 def health_waits_for_ever(sound: Any) -> Any:
     """health() asks the service without a limit, so that a service which says nothing holds the status page."""
     return probing(sound, _of_status, _unavailable, seconds=None)
@@ -208,7 +203,7 @@ def health_waits_for_ever(sound: Any) -> Any:
 # With which code
 
 
-@fault("KP-526", fragment="knowledge_provider_failed", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-526", fragment="knowledge_provider_failed")
 def rate_limit_is_any_failure(sound: Any) -> Any:
     """A back end that asks to slow down has failed like any other, and a host tries again at once."""
 
@@ -219,7 +214,7 @@ def rate_limit_is_any_failure(sound: Any) -> Any:
     return failing(sound, instead)
 
 
-@fault("KP-526", fragment="retry_after 7, as the back end asks", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-526", fragment="retry_after 7, as the back end asks")
 def rate_limit_without_a_time(sound: Any) -> Any:
     """A back end says for how long it wants to be left alone, and the error does not."""
 
@@ -230,7 +225,7 @@ def rate_limit_without_a_time(sound: Any) -> Any:
     return failing(sound, instead)
 
 
-@fault("KP-526", fragment="the code knowledge_unauthorized", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-526", fragment="the code knowledge_unauthorized")
 def unauthorized_is_unavailable(sound: Any) -> Any:
     """A key that is refused is called an outage, which passes; it is tried again for a week."""
 
@@ -244,7 +239,7 @@ def unauthorized_is_unavailable(sound: Any) -> Any:
 # Clause 7.6
 
 
-@fault("KP-707", fragment="with the code knowledge_timeout", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-707", fragment="with the code knowledge_timeout")
 def own_time_out_is_the_hosts(sound: Any) -> Any:
     """A time-out of the client's is called the host's deadline, which has seconds left."""
 
@@ -254,13 +249,13 @@ def own_time_out_is_the_hosts(sound: Any) -> Any:
     return failing(sound, instead)
 
 
-@fault("KP-707", fragment="raised TimeoutError", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-707", fragment="raised TimeoutError")
 def own_time_out_has_no_name(sound: Any) -> Any:
     """A time-out of the client's comes out as Python's own, which is what a host's deadline raises."""
     return failing(sound, lambda error: TimeoutError() if failed_by(sound, error, LATE) else error)
 
 
-@fault("KP-707", fragment="raised asyncio.exceptions.CancelledError", settings=CUT, over=OVER_HTTP)
+@network_fault("KP-707", fragment="raised asyncio.exceptions.CancelledError")
 def own_time_out_cancels(sound: Any) -> Any:
     """A time-out of the client's cancels the call from within, and looks like a host that gave up."""
 

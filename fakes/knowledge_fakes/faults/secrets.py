@@ -114,20 +114,21 @@ def _failing(sound: Any, change: Callable[[Exception], BaseException]) -> Change
     return Changed(sound, retrieve=retrieve_later if is_async(sound.retrieve) else retrieve)
 
 
-def _header() -> str:
+def header() -> str:
+    """A request as an error or a log shows it, with the key."""
     return f"GET https://handbook.example.com/search, Authorization: Bearer {key()}"
 
 
 @fault("KP-605", fragment="the message of the exception", settings=DECLARED)
 def key_in_an_error(sound: Any) -> Any:
     """An error quotes the request that failed, with its header."""
-    return _failing(sound, lambda error: _with(error, args=(f"{error}: {_header()}",)))
+    return _failing(sound, lambda error: _with(error, args=(f"{error}: {header()}",)))
 
 
 @fault("KP-605", fragment="the arguments of the exception", settings=DECLARED)
 def key_in_arguments(sound: Any) -> Any:
     """The error's message is harmless, and its arguments hold the request, which an error tracker sends on."""
-    return _failing(sound, lambda error: _CodedError(error, "refused", {"headers": [_header()]}))
+    return _failing(sound, lambda error: _CodedError(error, "refused", {"headers": [header()]}))
 
 
 @fault("KP-605", fragment="a note of the exception", settings=DECLARED)
@@ -135,7 +136,7 @@ def key_in_a_note(sound: Any) -> Any:
     """A helpful decorator adds the request to every exception as a note."""
 
     def noted(error: Exception) -> Exception:
-        error.add_note(f"while asking {_header()}")
+        error.add_note(f"while asking {header()}")
         return error
 
     return _failing(sound, noted)
@@ -144,7 +145,7 @@ def key_in_a_note(sound: Any) -> Any:
 @fault("KP-605", fragment="the message of the __cause__", settings=DECLARED)
 def key_in_a_cause(sound: Any) -> Any:
     """The error is the provider's own, raised from the client's, which quotes the request."""
-    return _failing(sound, lambda error: _with(_CodedError(error, "refused"), __cause__=ConnectionError(_header())))
+    return _failing(sound, lambda error: _with(_CodedError(error, "refused"), __cause__=ConnectionError(header())))
 
 
 @fault("KP-605", fragment="the message of the __context__", settings=DECLARED)
@@ -153,7 +154,7 @@ def key_in_a_hidden_context(sound: Any) -> Any:
 
     def hiding(error: Exception) -> NoReturn:
         try:
-            raise ConnectionError(_header())
+            raise ConnectionError(header())
         except ConnectionError:
             raise _CodedError(error, "refused") from None
 
@@ -163,6 +164,11 @@ def key_in_a_hidden_context(sound: Any) -> Any:
 @fault("KP-605", fragment="a note of the exception", settings=DECLARED)
 def key_in_a_note_of_a_cancellation(sound: Any) -> Any:
     """A search that is cancelled adds its request to the cancellation as a note, and lets it through."""
+    return _when_cancelled(sound, lambda cancelled: cancelled.add_note(f"while asking {header()}"))
+
+
+def _when_cancelled(sound: Any, act: Callable[[asyncio.CancelledError], object]) -> Changed:
+    """The provider that does something of its own with a cancellation, and lets it through."""
 
     async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
         context.signal.raise_if_cancelled()
@@ -170,7 +176,7 @@ def key_in_a_note_of_a_cancellation(sound: Any) -> Any:
             await asyncio.sleep(0)  # as a sound provider may never do, which could then not be cancelled
             return await ask(sound, request, context)
         except asyncio.CancelledError as cancelled:
-            cancelled.add_note(f"while asking {_header()}")
+            act(cancelled)
             raise
 
     return Changed(sound, retrieve=retrieve)
@@ -196,7 +202,7 @@ def key_logged_at_debug(sound: Any) -> Any:
     """The client logs each request at DEBUG, to a logger that does not propagate, so that no test sees it."""
     logger = logging.getLogger("tarnbrook.wire")
     logger.propagate = False
-    return doing(sound, lambda _request: logger.debug("sending %s", _header()))
+    return doing(sound, lambda _request: logger.debug("sending %s", header()))
 
 
 @fault("KP-606", fragment="a log record of 'tarnbrook.audit' at INFO", settings=DECLARED)
@@ -225,17 +231,7 @@ def key_printed(sound: Any) -> Any:
 @fault("KP-606", fragment="in standard output", settings=DECLARED)
 def key_printed_when_cancelled(sound: Any) -> Any:
     """A search that is cancelled prints the headers of its request."""
-
-    async def retrieve(request: RetrievalRequest, context: RetrievalContext) -> Any:
-        context.signal.raise_if_cancelled()
-        try:
-            await asyncio.sleep(0)  # as a sound provider may never do, which could then not be cancelled
-            return await ask(sound, request, context)
-        except asyncio.CancelledError:
-            print("cancelled:", _header())  # noqa: T201 - the mistake itself
-            raise
-
-    return Changed(sound, retrieve=retrieve)
+    return _when_cancelled(sound, lambda _: print("cancelled:", header()))  # noqa: T201 - the mistake itself
 
 
 # While closing.
@@ -246,7 +242,7 @@ def key_written_while_closing(sound: Any) -> Any:
     """close() writes to standard error which connections it drops, with their keys."""
 
     async def close() -> None:
-        sys.stderr.write(f"dropping a connection: {_header()}\n")
+        sys.stderr.write(f"dropping a connection: {header()}\n")
         if hasattr(sound, "close"):
             await settled(sound.close())
 
@@ -260,7 +256,7 @@ def key_in_the_error_of_a_closed_client(sound: Any) -> Any:
 
     def refuse(_request: RetrievalRequest) -> None:
         if not state["open"]:
-            raise RuntimeError(f"the client of {_header()} is closed")
+            raise RuntimeError(f"the client of {header()} is closed")
 
     async def close() -> None:
         state["open"] = False
