@@ -14,9 +14,10 @@ from knowledge_conformance.calls import Ending
 from knowledge_conformance.check import Hang, Inapplicable, Inconclusive, Violation
 from knowledge_conformance.exchange import Exchange, as_dict, text_of
 from knowledge_conformance.network import Fate, Network, Reply, watched
-from knowledge_conformance.outages import Outage, Recording, Where, of_later_pages
+from knowledge_conformance.outages import Outage, of_later_pages
 from knowledge_conformance.parts import parts_of
 from knowledge_conformance.plain import copied
+from knowledge_conformance.recording import Recording, Where
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
 from knowledge_conformance.taint import found_in
@@ -192,13 +193,14 @@ class Cutting:
 
     def _read_as(self, fate: Fate, where: Where) -> Fate:
         # With a fault in it, a provider that takes bad replies for answers gets such an answer in their place.
-        misread, sound = self._subject.life.misread, self._recording.answer
-        if misread is None or sound is None or not isinstance(fate, Reply) or self._recording.json is None:
+        misread, answer = self._subject.life.misread, self._recording.answer
+        if misread is None or answer is None or not isinstance(fate, Reply):
             return fate
         from knowledge_fakes.faults import BadReply
 
-        read = misread(BadReply(fate.status, fate.sent, self._recording.json, where.later))
-        return fate if read is None else Reply(sound.status, sound.headers, json.dumps(read).encode())
+        sound = self._recording.json
+        read = None if sound is None else misread(BadReply(fate.status, fate.sent, sound, where.later))
+        return fate if read is None else Reply(answer.status, answer.headers, json.dumps(read).encode())
 
     def _context(self, seconds: float | None) -> RetrievalContext:
         if seconds is None:

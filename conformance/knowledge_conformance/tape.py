@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs, unquote_plus, urljoin, urlsplit, urlunsplit
 
 from knowledge_conformance.network import Call, Reply
-from knowledge_conformance.outages import credentials_of
+from knowledge_conformance.recording import credentials_of
 from knowledge_conformance.redact import MASK, mask_known, names_parameter, names_secret, redact
 from knowledge_conformance.taint import unsearchable
 

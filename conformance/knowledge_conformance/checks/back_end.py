@@ -25,7 +25,8 @@ from knowledge_conformance.check import (
 from knowledge_conformance.checks.judging import judge_all, judges_that_hold
 from knowledge_conformance.cutting import NO_CALL, Cutting, Trial, cutting, said_of, trials
 from knowledge_conformance.network import Break, Reply
-from knowledge_conformance.outages import Outage, Recording, Where
+from knowledge_conformance.outages import Outage
+from knowledge_conformance.recording import Recording, Where
 from knowledge_conformance.render import show, show_error
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.subject import Subject

@@ -10,6 +10,7 @@ from knowledge_conformance.cutting import Cutting, cutting
 from knowledge_conformance.exchange import as_dict
 from knowledge_conformance.outages import Outage
 from knowledge_conformance.plain import copied, model_fields
+from knowledge_conformance.recording import Recording
 from knowledge_conformance.render import show_error
 from knowledge_conformance.subject import Subject
 from knowledge_provider import Health
@@ -49,8 +50,8 @@ async def health_tells_an_outage(subject: Subject) -> None:
 
 
 def _kinds(words: str) -> list[Outage]:
-    silent, _ = outages.silence(outages.Recording(()))
-    page = next(each for each in outages.bodies(outages.Recording(()), words) if "HTML" in each.said)
+    silent, _ = outages.silence(Recording(()))
+    page = next(each for each in outages.bodies(Recording(()), words) if "HTML" in each.said)
     return [outages.connection()[0], outages.unavailable(words), page, silent]
 
 
