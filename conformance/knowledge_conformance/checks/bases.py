@@ -1,7 +1,6 @@
 """Clause 3.4: knowledge bases restrict an answer. Knows the ids that the settings name; judges no answer's quality."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -112,8 +111,9 @@ async def bases_restrict_the_answer(subject: Subject) -> None:
             if other != base.name:
                 await _asked(subject, base, found.request.query)
                 subject.observe(not base.others.isdisjoint(ids_of(found)))
-    for one, two in pairwise(bases[:2]):
-        await _refuse_order(subject, finding[one.name].request.query, one.name, two.name)
+    if len(bases) > 1:
+        one, two, *_ = finding
+        await _refuse_order(subject, finding[one].request.query, one, two)
     if not subject.observations:
         raise Inconclusive(
             "no base found what the settings place in another one alone, so there was nothing to keep out",

@@ -116,8 +116,6 @@ async def _ends(subject: Subject, named: tuple[FilterExpectation, ...], answers:
     excluding: dict[str, bool] = {}
     for probe in _impossible(named):
         asked = [await ask_filtered(subject, probe.query, {**probe.filter, probe.name: each}) for each in probe.values]
-        if not any(exchange.error is None and exchange.count == 0 for exchange in nowhere):
-            await _refuse_beside_bases(subject, asked)
         nowhere += asked
         if all(exchange.count for exchange in asked):
             if probe.name not in excluding:
@@ -131,22 +129,24 @@ async def _ends(subject: Subject, named: tuple[FilterExpectation, ...], answers:
             below, above = (exchange.error is not None or exchange.count > 0 for exchange in asked)
             ends[probe.name] = ends.get(probe.name, Ends()).joined(Ends(below, above))
     require_decided(nowhere, "for a value that no document has")
+    await _refuse_beside_bases(subject, nowhere)
     return ends
 
 
 async def _refuse_beside_bases(subject: Subject, asked: Sequence[Exchange]) -> None:
     """Refuse a filter that gives nothing alone, and something where knowledge bases are named beside it."""
     bases = tuple(subject.settings.bases)[: limits.BASES_MAX]
-    empty = [exchange.request for exchange in asked if exchange.error is None and exchange.count == 0]
-    for request in empty[:1] if bases else ():
-        exchange = await ask_filtered(subject, request.query, request.filters, bases)
-        if exchange.count:
-            raise Violation(
-                wanted="nothing for a value that no document has, in no knowledge base either",
-                saw=exchange.size,
-                hint=_HONOUR,
-                where=str(exchange),
-            )
+    empty = next((each.request for each in asked if each.error is None and each.count == 0), None)
+    if empty is None or not bases:
+        return
+    exchange = await ask_filtered(subject, empty.query, empty.filters, bases)
+    if exchange.count:
+        raise Violation(
+            wanted="nothing for a value that no document has, in no knowledge base either",
+            saw=exchange.size,
+            hint=_HONOUR,
+            where=str(exchange),
+        )
 
 
 async def _refuse_unknown(subject: Subject, named: Sequence[FilterExpectation]) -> None:

@@ -1,6 +1,5 @@
 """Clause 4.2 by requests in which a model says that it is somebody else. Knows such requests; makes no context."""
 
-from collections import deque
 from functools import partial
 from typing import Final
 
@@ -18,7 +17,7 @@ from knowledge_conformance.impersonating import (
     impersonations,
     names_nobody,
 )
-from knowledge_conformance.ownership import Secret, crossed, owners_of, pair_of, reached
+from knowledge_conformance.ownership import Owner, Secret, crossed, owners_of, pair_of, reached
 from knowledge_conformance.subject import Subject
 from knowledge_provider import RetrievalRequest
 
@@ -52,18 +51,22 @@ async def a_request_names_no_owner(subject: Subject) -> None:
     asker, victim = pair_of(owners)
     secret = (await secrets_of(subject, (asker, victim)))[asker.name]
     cast = cast_of(asker, victim, subject.settings)
-    waiting, at_once, alone = deque(impersonations(cast)), all_keys(cast), each_key(cast)
-    if subject.settings.thorough:
-        waiting.extendleft(alone)
-    while waiting:
-        request = waiting.popleft()
-        exchange = await subject.attempt(request, subject.context(owner_id=asker.name))
-        _refuse_reach(exchange, secret)
-        subject.observe(exchange.error is None)
-        if request == at_once and exchange.error is not None and not subject.settings.thorough:
-            waiting.extend(each for each in alone if each not in waiting)
+    said = impersonations(cast)
+    answered = [request for request in said if await _is_answered(subject, request, asker, secret)]
+    if subject.settings.thorough or all_keys(cast) not in answered:
+        for request in each_key(cast):
+            if request not in said:
+                await _is_answered(subject, request, asker, secret)
     _refuse_unseen(subject)
     await require_served(subject, asker, victim)
+
+
+async def _is_answered(subject: Subject, request: RetrievalRequest, asker: Owner, secret: Secret) -> bool:
+    """Whether a request is answered, and not refused; raises ``Violation`` where it reaches what is another's."""
+    exchange = await subject.attempt(request, subject.context(owner_id=asker.name))
+    _refuse_reach(exchange, secret)
+    subject.observe(exchange.error is None)
+    return exchange.error is None
 
 
 def _refuse_unseen(subject: Subject) -> None:
