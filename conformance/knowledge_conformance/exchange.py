@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from knowledge_conformance.blame import raised_at
-from knowledge_conformance.plain import is_exactly, model_fields
+from knowledge_conformance.plain import copied, is_exactly, model_fields
 from knowledge_conformance.render import show, show_error
 from knowledge_provider import RetrievalContext, RetrievalRequest, RetrievalResult, Source
 from knowledge_provider.text import is_a
@@ -16,6 +16,7 @@ __all__ = [
     "Exchange",
     "as_dict",
     "first_present",
+    "misused",
     "place",
     "raised_at",
     "results_of",
@@ -93,6 +94,19 @@ def show_request(request: RetrievalRequest) -> str:
     if request.filters:
         parts.append(f"filters={show(request.filters)}")
     return f"retrieve(RetrievalRequest({', '.join(parts)}), context)"
+
+
+def misused(error: BaseException) -> str | None:
+    """What to do about an error that says that an argument of ``retrieve`` was taken for what it is not, or None."""
+    # What the interpreter, or pydantic, says of an object; whoever subclasses these may say anything.
+    said = copied(error.args[0]) if is_exactly(error, AttributeError, TypeError) and error.args else None
+    for model in (RetrievalRequest, RetrievalContext):
+        if said is not None and f"'{model.__name__}'" in said:
+            return (
+                f"retrieve is called with the request, and then the context; a {model.__name__} has "
+                f"{', '.join(model.model_fields)}"
+            )
+    return None
 
 
 def results_of(response: object) -> list[Any] | None:

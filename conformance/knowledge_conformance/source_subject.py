@@ -15,7 +15,7 @@ from knowledge_conformance.check import Inapplicable, Inconclusive
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.render import show
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.subject import DEFAULT_OWNER, ProviderRaisedError
+from knowledge_conformance.subject import DEFAULT_OWNER, ProviderRaisedError, raised_hint
 from knowledge_conformance.watched import Watched, refuse_hang
 from knowledge_provider import CancelSignal, RetrievalContext, RetrievalRequest
 from knowledge_provider.sources import ExternalKnowledgeRef
@@ -162,10 +162,7 @@ class SourceSubject(Watched):
         """One answered call. Raises ``ProviderRaisedError`` when it fails, ``Hang`` when it does not end."""
         exchange = await self.attempt(query, refs, context)
         if exchange.error is not None:
-            hint = (
-                "what the settings refer to is answered; when the back end is down, start it or use a fake; the kit "
-                f"asks as the owner {self.owner!r}, and [owners] in the settings names another"
-            )
+            hint = raised_hint("what the settings refer to", self.owner)
             raise ProviderRaisedError(exchange.error, show_asked(query, refs), hint) from exchange.error
         return exchange
 

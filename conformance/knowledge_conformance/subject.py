@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from knowledge_conformance import calls
 from knowledge_conformance.channels import Leak
 from knowledge_conformance.check import Inconclusive
-from knowledge_conformance.exchange import Exchange, raised_at, show_request
+from knowledge_conformance.exchange import Exchange, misused, raised_at, show_request
 from knowledge_conformance.leftovers import Standing, fresh_executor
 from knowledge_conformance.manner import METHODS, Manner, Method, Step, answer_fields, description_kind
 from knowledge_conformance.render import show_error
@@ -30,6 +30,14 @@ if TYPE_CHECKING:
 
 DEFAULT_OWNER: Final = "conformance-owner"
 HANG_HINT: Final = "bound every wait of the provider below the host's deadline (context.signal.remaining())"
+
+
+def raised_hint(asked: str, owner: str) -> str:
+    """What to do about an error where what was ``asked`` has to be answered."""
+    return (
+        f"{asked} is answered: mend the line that raised; when the back end is down, start it or use a fake; the kit "
+        f"asks as the owner {owner!r}, and [owners] in the settings names another"
+    )
 
 
 class ProviderRaisedError(Exception):
@@ -205,10 +213,7 @@ class Subject(Watched):
         """One answered call. Raises ``ProviderRaisedError`` when it fails, ``Hang`` when it does not end."""
         exchange = await self.attempt(request, context)
         if exchange.error is not None:
-            hint = (
-                "a valid request is answered; when its back end is down, start it or use a fake; the kit asks "
-                f"as the owner {self.owner!r}, and [owners] in the settings names another"
-            )
+            hint = misused(exchange.error) or raised_hint("a valid request", self.owner)
             raise ProviderRaisedError(exchange.error, show_request(request), hint) from exchange.error
         return exchange
 

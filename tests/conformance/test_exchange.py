@@ -1,6 +1,7 @@
 """One call and its answer: what is read of it never runs the answer's own code."""
 
 import itertools
+import re
 import unittest.mock
 from collections import OrderedDict, UserDict, namedtuple
 from typing import Any
@@ -13,6 +14,7 @@ from knowledge_conformance.exchange import (
     Exchange,
     as_dict,
     first_present,
+    misused,
     place,
     raised_at,
     results_of,
@@ -185,3 +187,41 @@ def test_an_unfinished_model_is_read_as_far_as_it_goes() -> None:
     source: Any = Source
     assert as_dict(result.model_construct(id="a")) == {"id": "a", "metadata": {}}
     assert source_of({"source": source.model_construct(id=3)}) == {"id": 3}
+
+
+REQUEST: Any = RetrievalRequest(query="q")
+GIVEN: Any = CONTEXT
+
+
+@pytest.mark.parametrize(
+    ("use", "model"),
+    [
+        (lambda: REQUEST.text, "RetrievalRequest"),
+        (lambda: REQUEST["query"], "RetrievalRequest"),
+        (lambda: GIVEN.query, "RetrievalContext"),
+        (lambda: len(GIVEN), "RetrievalContext"),
+        (lambda: re.findall("q", REQUEST), "RetrievalRequest"),
+    ],
+)
+def test_an_argument_that_is_taken_for_another_is_told_with_what_it_has(use: Any, model: str) -> None:
+    """In the words of this interpreter and of this pydantic: a name of another library, or the two the other way."""
+    with pytest.raises((AttributeError, TypeError)) as raised:
+        use()
+    hint = str(misused(raised.value))
+    assert f"with the request, and then the context; a {model} has " in hint
+    assert ("query, top_k" if model == "RetrievalRequest" else "owner_id, session_id") in hint
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ZeroDivisionError("division by zero"),
+        AttributeError(),
+        AttributeError("'Client' object has no attribute 'search'"),
+        AttributeError(b"'RetrievalRequest' object has no attribute 'text'"),
+        type("OddError", (AttributeError,), {})("'RetrievalRequest' object has no attribute 'text'"),
+    ],
+)
+def test_any_other_error_is_not_about_an_argument(error: Exception) -> None:
+    """Nor what a class of somebody else's says."""
+    assert misused(error) is None
