@@ -29,8 +29,8 @@ from knowledge_provider import (
 )
 from knowledge_provider.text import is_a
 
-CHILD_SECONDS: Final = 0.4
-"""The deadline that a check gives each child, unless it says another."""
+CHILD_SECONDS: Final = 2.0
+"""The deadline that a check gives each child, unless one of them never answers: enough on a busy machine."""
 SLACK_SECONDS: Final = 1.0
 """Beyond the children's deadline: what a composite may take itself, on a busy machine."""
 CLOSE_SECONDS: Final = 2.0

@@ -24,7 +24,7 @@ from knowledge_conformance.supervisor import (
     quiet_seconds,
 )
 from knowledge_conformance.target import Target, TargetError
-from knowledge_conformance.threads import HostThread
+from knowledge_conformance.threads import HostThread, end_idle_threads
 from knowledge_conformance.worker import Worker
 
 _Messages = queue.SimpleQueue[Mapping[str, Any]]
@@ -180,3 +180,5 @@ class _WorkerThread:
             # However the thread ends, someone may wait for it.
             self._messages.put({"lost": True})
             worker.abandon()
+            # Whatever kind was checked: this process goes on, and has no use for the threads of its calls.
+            end_idle_threads()

@@ -22,8 +22,8 @@ from knowledge_provider import CancelSignal, RetrievalContext
 from knowledge_provider.sources import ExternalKnowledgeRef
 from knowledge_provider.text import is_a
 
-SOURCE_SECONDS: Final = 0.4
-"""The deadline that a check gives each source, unless it says another."""
+SOURCE_SECONDS: Final = 2.0
+"""The deadline that a check gives each source, unless one of them never answers: enough on a busy machine."""
 SLACK_SECONDS: Final = 1.0
 """Beyond that deadline: what merging may take itself, on a busy machine."""
 HANG_HINT: Final = "wait for each source until its own deadline, with asyncio.wait, and then leave it behind"

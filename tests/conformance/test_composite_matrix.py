@@ -15,6 +15,7 @@ from composite_runs import BY_ID, HOLDS, result_of, results_of, tripped
 from knowledge_conformance.checks import composite_isolation, composite_raising
 from knowledge_conformance.faults import OUTPUT_MAX
 from knowledge_conformance.results import CheckOutcome
+from knowledge_conformance.threads import end_idle_threads
 from knowledge_fakes import faults, plain_composite
 from knowledge_fakes.composite_faults import COMPOSITE_FAULTS
 from knowledge_fakes.making import MakerFault
@@ -64,7 +65,8 @@ def test_a_conformant_composite_trips_nothing(make: Callable[..., Any]) -> None:
 
 
 def ended(before: set[threading.Thread]) -> bool:
-    """Whether every thread that was not there before ends within a moment."""
+    """Whether every thread that was not there before ends within a moment, those that wait for a next call told to."""
+    end_idle_threads()
     until = time.monotonic() + 2
     for thread in set(threading.enumerate()) - before:
         thread.join(max(0.0, until - time.monotonic()))

@@ -9,15 +9,19 @@ import pytest
 from doors import hostile
 
 from knowledge_conformance import in_process
+from knowledge_conformance.api import run_sync
 from knowledge_conformance.catalogue import BY_ID, CHECKS
 from knowledge_conformance.in_process import InProcess
+from knowledge_conformance.kinds import KindName
 from knowledge_conformance.report import Report
 from knowledge_conformance.results import BROKEN, CheckOutcome
 from knowledge_conformance.running import Run
 from knowledge_conformance.settings import Settings
 from knowledge_conformance.target import Target, TargetError, load
+from knowledge_conformance.threads import end_idle_threads
 from knowledge_conformance.verdict import Verdict
 from knowledge_conformance.worker import Worker
+from knowledge_fakes import plain_composite, plain_merging
 from knowledge_fakes.handbook import HandbookProvider
 
 QUICK = Settings(timeout=0.3, examples=3)
@@ -276,11 +280,25 @@ def test_calls_are_counted_and_a_killed_runner_can_start_again() -> None:
     assert runner.calls == 3
 
 
-def test_no_thread_is_left_after_an_ordinary_run() -> None:
-    """A suite that runs the kit a hundred times must not collect threads."""
+ORDINARY: dict[KindName, Any] = {
+    "provider": HandbookProvider,
+    "composite": plain_composite.factory,
+    "merging": plain_merging.factory,
+}
+
+
+# A composite does not await what its children should not have given.
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+@pytest.mark.parametrize("kind", ORDINARY)
+def test_no_thread_is_left_after_an_ordinary_run(kind: KindName) -> None:
+    """A suite that runs the kit a hundred times must not collect threads, whatever it checks."""
+    end_idle_threads()
     before = set(threading.enumerate())
-    assert run_on(HandbookProvider, Settings(examples=1)).conformant
-    assert not {thread for thread in set(threading.enumerate()) - before if "conformance" in thread.name}
+    assert run_sync(ORDINARY[kind], Settings(examples=1), kind=kind, in_process=True).conformant
+    left = {thread for thread in set(threading.enumerate()) - before if "conformance" in thread.name}
+    for thread in left:  # told to end, each ends when it comes to it
+        thread.join(timeout=10)
+    assert not {thread for thread in left if thread.is_alive()}
 
 
 def test_the_invocation_directory_is_importable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

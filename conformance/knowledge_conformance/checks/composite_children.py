@@ -22,6 +22,8 @@ BRIEF_SECONDS: Final = 0.15
 """How long one waits where it is no matter if the other is not asked yet."""
 WORK_SECONDS: Final = 3.0
 """How long a child works in a thread at most, told to stop or not."""
+GIVEN_UP_SECONDS: Final = 0.4
+"""The deadline of each child or source where one never answers, since a check waits until it has passed."""
 
 REQUEST: Final = RetrievalRequest(query="release policy", top_k=8)
 

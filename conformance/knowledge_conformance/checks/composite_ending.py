@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.checks.composite_children import REQUEST, finding, require_passages
+from knowledge_conformance.checks.composite_children import GIVEN_UP_SECONDS, REQUEST, finding, require_passages
 from knowledge_conformance.composite_subject import CompositeSubject, reports
 from knowledge_conformance.exchange import Exchange
 from knowledge_conformance.plain import copied, plain
@@ -23,7 +23,6 @@ _STATUSES: Final = ("hit", "no_hit", "ignored", "failed")
 _CANARY: Final = "canary-7d1f"
 # More than a batch or a list of the usual sizes holds, and fewer than the reports that a host reads.
 _MANY: Final = 40
-_MANY_SECONDS: Final = 2.0
 _DOWN: Final = f"GET https://api.example.com/?key={_CANARY} failed"
 
 
@@ -74,7 +73,7 @@ async def each_child_has_a_status(subject: CompositeSubject) -> None:
     """
     children = _children()
     with children["hanging"]:
-        async with subject.composed(children) as composite:
+        async with subject.composed(children, deadline=GIVEN_UP_SECONDS) as composite:
             exchange = await composite.answer(REQUEST)
     found = reports(exchange)
     for key, wanted in _EXPECTED.items():
@@ -92,7 +91,7 @@ async def _many_are_reported(subject: CompositeSubject) -> None:
     """However many there are, up to what a host reads; the last of them is the one that found something."""
     keys = [f"child-{number}" for number in range(_MANY)]
     children = {key: finding(key, *["one"] * (key == keys[-1])) for key in keys}
-    async with subject.composed(children, deadline=_MANY_SECONDS) as composite:
+    async with subject.composed(children) as composite:
         exchange = await composite.answer(REQUEST)
     reported = [copied(report.get("key")) for report in reports(exchange)]
     unreported = [key for key in keys if key not in reported]
@@ -157,7 +156,7 @@ def _raising(key: str) -> ScriptedProvider:
 
 
 async def _require_code(subject: CompositeSubject, children: Mapping[str, Any], code: str, where: str) -> None:
-    async with subject.composed(children) as composite:
+    async with subject.composed(children, deadline=GIVEN_UP_SECONDS) as composite:
         exchange = await composite.ask(REQUEST)
     if exchange.error is None or error_code(exchange.error) != code:
         raise Violation(

@@ -22,7 +22,8 @@ from knowledge_provider import RetrievalRequest
 if TYPE_CHECKING:
     from knowledge_fakes.faults import Fault
 
-_SECONDS: Final = 1.0
+# Some siblings never answer; several are asked at once.
+_GIVEN_UP_SECONDS: Final = 1.0
 _AT_ONCE: Final = 8
 _GOOD_DOCUMENTS: Final = ("release-handbook",)
 _OTHER_DOCUMENTS: Final = ("holidays", "onboarding")
@@ -178,7 +179,7 @@ async def _without_sibling(subject: CompositeSubject) -> list[list[_Kept]]:
 
 
 async def _kept_of_all(subject: CompositeSubject, children: Mapping[str, Any]) -> list[_Kept]:
-    async with subject.composed(children, deadline=_SECONDS) as composite:
+    async with subject.composed(children, deadline=_GIVEN_UP_SECONDS) as composite:
         return [_kept(await composite.answer(request)) for request in _ASKED]
 
 

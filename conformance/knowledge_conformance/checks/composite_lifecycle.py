@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from knowledge_conformance.calls import Ending
 from knowledge_conformance.check import Check, Hang, Inapplicable, Level, Violation, check
 from knowledge_conformance.checks.composite_children import (
+    GIVEN_UP_SECONDS,
     REQUEST,
     Closeless,
     Working,
@@ -57,7 +58,7 @@ async def _never(*_: object) -> Any:
 
 
 async def _health(subject: CompositeSubject, children: dict[str, Any]) -> Health:
-    async with subject.composed(children) as composite:
+    async with subject.composed(children, deadline=GIVEN_UP_SECONDS) as composite:
         if not callable(getattr(composite.provider, "health", None)):
             raise Inapplicable("the composite has no health, and counts as ready")
         ending = await composite.health()
@@ -93,7 +94,7 @@ async def close_reaches_every_child(subject: CompositeSubject) -> None:
         "hanging": ScriptedProvider(key="hanging", closing=_never),
         "good": ScriptedProvider(key="good"),
     }
-    composite = await subject.compose({"without": Closeless("without"), **children})
+    composite = await subject.compose({"without": Closeless("without"), **children}, deadline=GIVEN_UP_SECONDS)
     if not composite.can_close:
         raise Inapplicable("the composite has no close: its children are left to whoever made them")
     try:
@@ -194,7 +195,7 @@ async def nothing_is_left_after_closing(subject: CompositeSubject) -> None:
     """
     with HeldProvider(key="first") as first, Working("second") as second:
         children = {"first": first, "second": second, "good": finding("good", "one")}
-        composite = await subject.compose(children)
+        composite = await subject.compose(children, deadline=GIVEN_UP_SECONDS)
         await composite.ask(REQUEST)
         await composite.close()
         for key, child in (("first", first), ("second", second)):

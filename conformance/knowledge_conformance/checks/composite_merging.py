@@ -21,7 +21,6 @@ from knowledge_fakes.scripted import ScriptedProvider
 from knowledge_provider import RetrievalRequest, RetrievalResult, limits, normalize_response
 from knowledge_provider.text import short_text
 
-_ORDERED_SECONDS: Final = 2.0
 _LONG: Final = ("handbook/chapter/" * 10)[: limits.RESULT_ID_MAX - 1]
 # Joined with a hyphen, or with nothing, some of these would be the same; some are as long as an id may be.
 _IDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -75,7 +74,7 @@ async def _ids(
     def child(key: str) -> ScriptedProvider:
         return in_order(order, key, lambda *_: _rows(key, step, fails=key == failing))
 
-    async with subject.composed({key: child(key) for key in keys}, deadline=_ORDERED_SECONDS) as composite:
+    async with subject.composed({key: child(key) for key in keys}) as composite:
         exchange = await composite.ask(REQUEST)
     read = {short_text(text_of(entry, "id"), limits.RESULT_ID_MAX): entry for _, entry in reversed(exchange.entries)}
     return {str(text_of(entry, "content")): read_id for read_id, entry in read.items()}
@@ -132,7 +131,7 @@ async def _ordered(subject: CompositeSubject, top_k: int, arriving: Sequence[str
         rows = [passage(name, score=score) for name, score in _SCORES[key].items()]
         return in_order(order, key, lambda *_: {"results": rows}, capabilities={"scores": True})
 
-    async with subject.composed({key: child(key) for key in _SCORES}, deadline=_ORDERED_SECONDS) as composite:
+    async with subject.composed({key: child(key) for key in _SCORES}) as composite:
         return names_in(await composite.answer(RetrievalRequest(query="release policy", top_k=top_k)), _NAMES)
 
 

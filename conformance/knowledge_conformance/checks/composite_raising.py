@@ -18,7 +18,6 @@ from knowledge_conformance.composite_subject import CompositeSubject, new_contex
 from knowledge_conformance.exchange import Exchange
 from knowledge_fakes.scripted import RAISING, ScriptedProvider, SyncScriptedProvider
 
-_SECONDS: Final = 1.0
 _KEYS: Final = ("raising", "good")
 # It says that it is a KeyboardInterrupt, and may be believed.
 _INTERRUPTS: Final = frozenset({"lies_about_its_class"})
@@ -54,7 +53,7 @@ async def whatever_is_raised_stays_with_the_child(subject: CompositeSubject) -> 
 async def _beside(subject: CompositeSubject, make: Any, where: str) -> None:
     order = Order(_KEYS)
     children = {"raising": make(order), "good": _good(order)}
-    async with subject.composed(children, deadline=_SECONDS) as composite:
+    async with subject.composed(children) as composite:
         try:
             require_passages(await composite.answer(REQUEST), ("one",), hint=_HINT)
         except Violation as error:
@@ -107,7 +106,7 @@ async def keyboard_interrupt_goes_through(subject: CompositeSubject) -> None:
     async def play() -> Exchange:
         order = Order(_KEYS)
         children = {"raising": in_order(order, "raising", lambda *_: _interrupt()), "good": _good(order)}
-        async with subject.composed(children, deadline=_SECONDS) as composite:
+        async with subject.composed(children) as composite:
             return await composite.ask(REQUEST)
 
     ending = await own_loop(play)
@@ -135,7 +134,7 @@ async def a_failed_child_is_asked_again(subject: CompositeSubject) -> None:
     """
     recovering = ScriptedProvider([ConnectionError("down"), lambda *_: {"results": [passage("one")]}], key="recovering")
     good = finding("good", "two")
-    async with subject.composed({"recovering": recovering, "good": good}, deadline=_SECONDS) as composite:
+    async with subject.composed({"recovering": recovering, "good": good}) as composite:
         await composite.ask(REQUEST)
         exchange = await composite.ask(REQUEST)
     if len(recovering.calls) < 2:

@@ -13,7 +13,6 @@ from knowledge_conformance.render import show
 from knowledge_fakes.scripted import ScriptedProvider, SyncScriptedProvider
 from knowledge_provider import RetrievalContext, RetrievalRequest, error_code
 
-_SECONDS: Final = 2.0
 _MOMENT_SECONDS: Final = 0.05
 _CALLERS: Final = 3
 _FILTERED: Final = RetrievalRequest(query="release policy", filters={"language": "en"})
@@ -33,7 +32,7 @@ async def every_child_is_asked_the_same(subject: CompositeSubject) -> None:
         "second": SyncScriptedProvider([nothing], key="second", capabilities=_FILTERS),
     }
     asked = [_asked_by(number) for number in range(2)]
-    async with subject.composed(children, deadline=_SECONDS) as composite:
+    async with subject.composed(children) as composite:
         await asyncio.gather(*(composite.ask(*call) for call in asked))
     for key, child in children.items():
         got = [_Call(call.request, call.context) for call in child.calls]
@@ -96,7 +95,7 @@ async def answers_are_not_mixed_up(subject: CompositeSubject) -> None:
     """
     children = {key: ScriptedProvider([_echo], key=key) for key in ("first", "second")}
     requests = [RetrievalRequest(query=f"release policy {number}") for number in range(_CALLERS)]
-    async with subject.composed(children, deadline=_SECONDS) as composite:
+    async with subject.composed(children) as composite:
         exchanges = await asyncio.gather(*(composite.answer(request) for request in requests))
     for exchange in exchanges:
         others = [content for content in contents(exchange) if content != exchange.request.query]
@@ -124,10 +123,10 @@ async def no_answer_is_somebody_elses(subject: CompositeSubject) -> None:
     content to another. So does one that does so by a part of the request.
     """
     children = {key: ScriptedProvider([_reveal], key=key, capabilities=_FILTERS) for key in ("first", "second")}
-    async with subject.composed(children, deadline=_SECONDS) as composite:
+    async with subject.composed(children) as composite:
         one_by_one = [await composite.answer(*call) for call in _alike()]
     # A composite that remembers nothing yet.
-    async with subject.composed(children, deadline=_SECONDS) as composite:
+    async with subject.composed(children) as composite:
         at_once = await asyncio.gather(*(composite.answer(*call) for call in _alike()))
     for exchange in (*one_by_one, *at_once):
         wanted = _revealed(exchange.request, exchange.context)
@@ -222,7 +221,7 @@ async def _got(
         "other": in_order(order, "other", beside, capabilities=_FILTERS),
         "good": in_order(order, "good", note, capabilities=_FILTERS),
     }
-    async with subject.composed(children, deadline=_SECONDS) as composite:
+    async with subject.composed(children) as composite:
         # One that hangs is another check's matter.
         await asyncio.wait({await composite.start(request, context)}, timeout=composite.seconds)
     return got

@@ -11,6 +11,7 @@ from typing import Any, Final
 from knowledge_conformance.calls import GRACE_SECONDS, Raised, cancelled_by_the_host
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import (
+    GIVEN_UP_SECONDS,
     PATIENCE_SECONDS,
     REQUEST,
     Meeting,
@@ -71,7 +72,7 @@ async def each_child_has_its_own_deadline(subject: CompositeSubject) -> None:
     """
     with HeldProvider(key="hanging") as hanging, Working("blocking", deaf=True) as blocking:
         children = {"hanging": hanging, "good": finding("good", "one", "two"), "blocking": blocking}
-        async with subject.composed(children) as composite:
+        async with subject.composed(children, deadline=GIVEN_UP_SECONDS) as composite:
             exchange = await composite.answer(REQUEST)
     require_passages(exchange, ("one", "two"), hint=_WAITING)
     subject.observe(len(children))
@@ -104,7 +105,7 @@ async def swallowed_cancellation_holds_nobody(subject: CompositeSubject) -> None
     """
     with DeafProvider(key="deaf") as deaf:
         children = {"deaf": deaf, "good": finding("good", "one")}
-        async with subject.composed(children) as composite:
+        async with subject.composed(children, deadline=GIVEN_UP_SECONDS) as composite:
             exchange = await composite.answer(REQUEST)
     require_passages(exchange, ("one",), hint=_WAITING)
     subject.observe()

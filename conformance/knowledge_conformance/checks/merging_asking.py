@@ -15,7 +15,6 @@ from knowledge_provider.sources import ExternalKnowledgeRef, target_key
 
 _OWNER_CODE: Final = "knowledge_owner_required"
 _MOMENT_SECONDS: Final = 0.05
-_SECONDS: Final = 2.0
 _OWN: Final = "the host's own search"
 
 
@@ -109,7 +108,7 @@ async def a_source_is_asked_for_its_own(subject: MergingSubject) -> None:
         own.append(_asked(query, (), context))
         return []
 
-    merging = await subject.over(sources, built_in, deadline=_SECONDS)
+    merging = await subject.over(sources, built_in)
     tasks = _tasks()
     await asyncio.gather(*(merging.ask(refs, query, _context(owner)) for query, refs, owner in tasks))
     asked = {source.name: source.calls for source in sources} | {_OWN: own}
@@ -183,10 +182,10 @@ async def nothing_is_shared_between_tasks(subject: MergingSubject) -> None:
         ((ref("wiki", "w1"),), "bob"),
         ((ref("wiki", "w2"),), "alice"),
     ]
-    merging = await subject.over([_Telling("wiki")], deadline=_SECONDS)
+    merging = await subject.over([_Telling("wiki")])
     one_by_one = [await merging.answer(refs, QUERY, new_context(owner_id=owner)) for refs, owner in tasks]
     # One that remembers nothing yet.
-    merging = await subject.over([_Telling("wiki")], deadline=_SECONDS)
+    merging = await subject.over([_Telling("wiki")])
     asked = (merging.answer(refs, QUERY, new_context(owner_id=owner)) for refs, owner in tasks)
     for (refs, owner), merged in zip([*tasks, *tasks], [*one_by_one, *await asyncio.gather(*asked)], strict=True):
         if merged.contents() != [_told("wiki", each, QUERY, owner) for each in refs]:

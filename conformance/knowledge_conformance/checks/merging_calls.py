@@ -8,6 +8,7 @@ from typing import Any, Final
 from knowledge_conformance.calls import GRACE_SECONDS, Raised, cancelled_by_the_host
 from knowledge_conformance.check import Check, Level, Violation, check
 from knowledge_conformance.checks.composite_children import (
+    GIVEN_UP_SECONDS,
     PATIENCE_SECONDS,
     Meeting,
     Working,
@@ -74,13 +75,13 @@ async def each_source_has_a_deadline(subject: MergingSubject) -> None:
     """
     with HeldProvider(key="hanging") as hanging, DeafProvider(key="deaf") as deaf, Working("busy", deaf=True) as busy:
         sources = [source_of(hanging), finding("good", "one"), source_of(deaf), source_of(busy)]
-        merging = await subject.over(sources, built_in("own"))
+        merging = await subject.over(sources, built_in("own"), deadline=GIVEN_UP_SECONDS)
         merged = await merging.answer(refs_to(sources))
         _require(merged, ("own", "one"))
         subject.observe(len(sources))
     with HeldProvider(key="hanging") as hanging, Working("busy", deaf=True) as busy:
         sources = [_Validating(hanging), finding("good", "one"), _Validating(busy)]
-        merging = await subject.over(sources, built_in("own"))
+        merging = await subject.over(sources, built_in("own"), deadline=GIVEN_UP_SECONDS)
         began = time.monotonic()
         merged = await merging.answer(refs_to(sources))
         _require(merged, ("own", "one"))

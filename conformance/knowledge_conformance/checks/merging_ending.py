@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
+from knowledge_conformance.checks.composite_children import GIVEN_UP_SECONDS
 from knowledge_conformance.checks.merging_sources import (
     BOUND,
     answering,
@@ -61,7 +62,7 @@ async def each_source_has_a_status(subject: MergingSubject) -> None:
             answering("nothing", None),
             answering("nonsense", returning([{"title": "no id and no content"}])),
         ]
-        merging = await subject.over(sources, built_in("own"))
+        merging = await subject.over(sources, built_in("own"), deadline=GIVEN_UP_SECONDS)
         merged = await merging.answer(refs_to(sources))
     for name, wanted in _EXPECTED.items():
         _require_entry(merged, name, wanted)
@@ -119,7 +120,7 @@ async def its_own_failure_is_said(subject: MergingSubject) -> None:
     """
     with HeldProvider(key="own") as hanging:
         for own in (asked_by(ScriptedProvider([ConnectionError("down")])), asked_by(hanging)):
-            merging = await subject.over([finding("wiki", "one")], own)
+            merging = await subject.over([finding("wiki", "one")], own, deadline=GIVEN_UP_SECONDS)
             merged = await merging.answer([ref("wiki")])
             said = [copied(entry.get("status")) for entry in merged.summary if copied(entry.get("key")) != "wiki"]
             if said != ["failed"]:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from knowledge_conformance.check import Check, Level, Violation, check
-from knowledge_conformance.checks.composite_children import Order, in_order, passage, text
+from knowledge_conformance.checks.composite_children import GIVEN_UP_SECONDS, Order, in_order, passage, text
 from knowledge_conformance.checks.composite_loops import in_own_loop, own_loop
 from knowledge_conformance.checks.merging_sources import (
     SourceOf,
@@ -33,7 +33,6 @@ _OWN: Final = ("own-1", "own-2")
 _GOOD: Final = ("one", "two")
 _OWNER: Final = "alice"
 _UNBOUND: Final = "kb-of-another"
-_SECONDS: Final = 2.0
 # It says that it is a KeyboardInterrupt, and may be believed.
 _INTERRUPTS: Final = frozenset({"lies_about_its_class"})
 # Iterated, they never end, nor would the process.
@@ -53,7 +52,7 @@ async def built_in_is_always_there(subject: MergingSubject) -> None:
             source_of(hanging),
             answering("nonsense", returning("<html>503</html>")),
         ]
-        merging = await subject.over(sources, built_in(*_OWN))
+        merging = await subject.over(sources, built_in(*_OWN), deadline=GIVEN_UP_SECONDS)
         _require(await merging.answer(refs_to(sources)), _OWN)
     subject.observe(len(sources))
     merging = await subject.over([], built_in(*_OWN))
@@ -147,7 +146,7 @@ async def _same(subject: MergingSubject, sibling: _Sibling, alone: Sequence[Any]
 async def _beside(subject: MergingSubject, sibling: Any) -> list[tuple[str | None, ...]]:
     """What becomes of the good records, by their texts, beside this source or none."""
     sources = [finding("good", *_GOOD), *([] if sibling is None else [sibling])]
-    merging = await subject.over(sources, built_in(*_OWN), deadline=0.2)
+    merging = await subject.over(sources, built_in(*_OWN), deadline=GIVEN_UP_SECONDS)
     merged = await merging.answer([ref("good"), *([] if sibling is None else [ref("hostile")])])
     good = {text(name) for name in (*_OWN, *_GOOD)}
     fields = ("id", "content", "source_type", "source_id", "source_uri", "source_name")
@@ -191,7 +190,7 @@ async def built_in_costs_itself_alone(subject: MergingSubject) -> None:
     """
     with HeldProvider(key="own") as hanging:
         for own in (_failing, asked_by(hanging)):
-            merging = await subject.over([finding("good", *_GOOD)], own)
+            merging = await subject.over([finding("good", *_GOOD)], own, deadline=GIVEN_UP_SECONDS)
             _require(await merging.answer([ref("good")]), _GOOD)
             subject.observe()
 
@@ -238,7 +237,7 @@ async def a_source_changes_nothing_for_others(subject: MergingSubject) -> None:
 
     sources = [_Meddling("meddling", in_order(order, "meddling", _meddle)), source_of(in_order(order, "good", note))]
     context, refs = new_context(owner_id=_OWNER), refs_to(sources)
-    merging = await subject.over(sources, deadline=_SECONDS)
+    merging = await subject.over(sources)
     merged = await merging.ask(refs, QUERY, context)
     caller = (context.owner_id, context.signal.cancelled)
     if got != [(_OWNER, False)] or caller != (_OWNER, False) or merged.error is not None:

@@ -17,7 +17,6 @@ _OWN_MANY: Final = (*_OWN, *(f"own-{number}" for number in range(8, 3, -1)))
 # Neither by their contents nor by their scores would they stand in this order.
 _FOUND: Final = {"wiki": ("w2", "w3", "w1"), "tickets": ("t1",), "archive": ("a2", "a1")}
 _SCORES: Final = {"w2": 0.1, "w3": 0.9, "t1": 0.95, "a2": 0.2, "a1": 0.8, "w1": 0.5}
-_SECONDS: Final = 2.0
 _FLOOD: Final = 1000
 _ENOUGH: Final = 64
 
@@ -34,7 +33,7 @@ async def built_in_comes_first(subject: MergingSubject) -> None:
     for arriving in (tuple(_FOUND), tuple(_FOUND)[::-1]):
         order = Order(arriving)
         sources = [source_of(in_order(order, name, _finding(name))) for name in _FOUND]
-        merging = await subject.over(sources, _many, deadline=_SECONDS)
+        merging = await subject.over(sources, _many)
         found = _names(await merging.answer(refs_to(sources)))
         _require_order(found)
         if first is not None and found != first:
