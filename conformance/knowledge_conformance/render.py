@@ -55,24 +55,25 @@ class _View(NamedTuple):
         return _View(max(self.room // 2, _LIMIT_MIN), self.secrets, self.depth + 1)
 
 
-def show(value: object, *, limit: int = 80, secrets: Iterable[str] = ()) -> str:
+def show(value: object, *, limit: int = 80) -> str:
     """``value`` as one line of at most ``limit`` code points (20 at least), for an error message; never raises.
 
     Exact builtin types are shown as Python writes them: long strings cut, with their length named, containers two
-    levels deep and four entries wide. Anything else is shown by its type's name alone. Redacted with ``secrets``.
+    levels deep and four entries wide. Anything else is shown by its type's name alone. Redacted, with what
+    ``never_show`` was told.
     """
     room = max(limit, _LIMIT_MIN)
-    return _cut(_shown(value, _View(room, (*secrets, *_declared))), room)
+    return _cut(_shown(value, _View(room, tuple(_declared))), room)
 
 
-def show_error(error: BaseException, *, limit: int = 200, secrets: Iterable[str] = ()) -> str:
+def show_error(error: BaseException, *, limit: int = 200) -> str:
     """``TypeName: message`` as one line of at most ``limit`` code points (20 at least); never raises.
 
-    The message is redacted with ``secrets``. One that cannot be read, because ``__str__`` raises or answers something
+    The message is redacted, as in ``show``. One that cannot be read, because ``__str__`` raises or answers something
     other than a string, is said to be unreadable.
     """
     room = max(limit, _LIMIT_MIN)
-    known = (*secrets, *_declared)
+    known = tuple(_declared)
     message = visible(redact(_message(error), known, limit=_HEADROOM * room))
     name = _type_name(type(error), known)
     return _cut(f"{name}: {message}" if message else name, room)

@@ -4,7 +4,7 @@ import collections
 import decimal
 import enum
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Never
 
@@ -12,10 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from knowledge_conformance import render
 from knowledge_conformance.redact import MASK
-from knowledge_conformance.render import show, show_error
+from knowledge_conformance.render import never_show, show, show_error
 
 SECRET = "q7Xw9ZbK2mLp4RtY-é"
+NUMBER = 4815162342
+
+
+@pytest.fixture(autouse=True, scope="module")
+def declared() -> Iterator[None]:
+    """Two secrets that were declared, for the tests of this module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(render, "_declared", set())
+        never_show([SECRET, str(NUMBER), ""])
+        yield
 
 
 class CalledError(BaseException):
@@ -197,14 +208,14 @@ def test_a_line_does_not_depend_on_the_order_of_a_set() -> None:
 @pytest.mark.parametrize("limit", [20, 33, 80, 1000])
 def test_no_secret_is_shown(value: object, limit: int) -> None:
     """Known ones nowhere; unknown ones not where a name or a place tells them, also across a container."""
-    line = show(value, limit=limit, secrets=[SECRET])
+    line = show(value, limit=limit)
     assert "q7Xw" not in line
     assert "4RtY" not in line
 
 
 def test_a_known_number_is_masked() -> None:
     """A numeric secret is one too."""
-    assert show(4815162342, secrets=["4815162342"]) == MASK
+    assert show(NUMBER) == MASK
 
 
 class _FailingError(Exception):
@@ -269,7 +280,7 @@ def test_an_error_is_its_type_and_its_redacted_message(error: BaseException, lin
 @pytest.mark.parametrize("limit", [0, 30, 200])
 def test_an_error_line_is_bounded_and_keeps_no_part_of_a_secret(limit: int) -> None:
     """A vendor's page of HTML is no message, and a cut does not save half a key."""
-    line = show_error(OSError(f"at {SECRET} " + "x\ud800 " * 500_000), limit=limit, secrets=[SECRET])
+    line = show_error(OSError(f"at {SECRET} " + "x\ud800 " * 500_000), limit=limit)
     assert len(line) <= max(limit, 20)
     assert _is_harmless(line)
     assert "q7X" not in line
