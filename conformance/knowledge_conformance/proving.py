@@ -20,11 +20,13 @@ from knowledge_conformance.proof import Ending, Proof, Trial, settings_for, tria
 from knowledge_conformance.results import CheckOutcome, CheckResult
 from knowledge_conformance.running import Runner
 from knowledge_conformance.settings import Settings
-from knowledge_conformance.supervisor import Supervisor
+from knowledge_conformance.supervisor import STALL_GRACE_SECONDS, Supervisor
 from knowledge_conformance.target import Target, TargetError
 from knowledge_fakes.faults import FAULTS, Fault
 
 WAITING_AT_ONCE: Final = 12
+HELD_GRACE_SECONDS: Final = 1.0
+"""As ``STALL_GRACE_SECONDS``, for a fault that holds its process: the end of a proof waits for these trials."""
 
 Tell = Callable[[str], None]
 _Queue = SimpleQueue[Fault]
@@ -139,7 +141,8 @@ class _Trying:
     def _trial(self, supervisor: Supervisor, target: str, fault: Fault) -> Trial:
         check, given = BY_ID[fault.trips[0]], settings_for(fault, self.settings)
         try:
-            supervisor.turn_to(f"{target}+{fault.name}", given)
+            grace = HELD_GRACE_SECONDS if fault.lethal and fault.waits else STALL_GRACE_SECONDS
+            supervisor.turn_to(f"{target}+{fault.name}", given, grace=grace)
             return trial_of(fault, supervisor.run(check, given.max_calls), self.sound[check.id], given, target)
         finally:
             if fault.lethal:

@@ -39,6 +39,7 @@ class Supervisor:
         self._lost_closing: CheckResult | None = None
         self._instance = False
         self._spent = False
+        self._grace = STALL_GRACE_SECONDS
         self.calls: int = 0
 
     def start(self) -> None:
@@ -57,12 +58,14 @@ class Supervisor:
         # What a context manager holds has no second loop anyway.
         self._instance, self._spent = opened["instance"] and not opened["entered"], False
 
-    def turn_to(self, target: str, settings: Settings) -> None:
+    def turn_to(self, target: str, settings: Settings, *, grace: float = STALL_GRACE_SECONDS) -> None:
         """Check another target from now on, in the same child where there is one, since a start costs most of a second.
 
-        Raises ``TargetError`` when it cannot be opened.
+        A child that says nothing is given up ``grace`` seconds after what it was to do. Raises ``TargetError`` when the
+        target cannot be opened.
         """
         self._target, self._settings, self._lost_closing = target, settings, None
+        self._grace = grace
         if self._child is not None:
             self._child.load(target, settings, self._kind)
         self.open()
@@ -127,7 +130,7 @@ class Supervisor:
             message = self._child.receive(seconds)
             if "call" in message:
                 self.calls, self._last_call = self.calls + 1, message["call"]
-                seconds = message["seconds"] + STALL_GRACE_SECONDS
+                seconds = message["seconds"] + self._grace
             elif "unusable" in message:
                 self._drop()
                 raise TargetError(message["unusable"])
