@@ -101,6 +101,10 @@ _LISTS: Final = (
     seen({"allowed_users": " bob , alice ,"}, PERMISSIVE, USER, DENY),
     seen({"allowed_users": "bob, carol"}),
     seen({"allowed_users": "malice,alice2,bob alice"}),
+    # A name may have any other mark in it, as a directory's have: only a comma ends one.
+    seen({"allowed_users": "bob;alice"}),
+    seen({"allowed_users": "bob|alice,team/alice"}),
+    seen({"allowed_roles": "reader;editor"}),
     seen({"allowed_roles": "reader, editor"}, PERMISSIVE, DENY),
     seen({"allowed_roles": "reader,admin"}),
     seen({"allowed_roles": "editors,coeditor"}),

@@ -1,5 +1,6 @@
 """Mistakes with labels and modes; knows clauses 11.1 to 11.3, no way of catching them."""
 
+import re
 import unicodedata
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -230,6 +231,14 @@ class EntriesAreNotStripped(PlainAccess):
 
     def listed(self, text: str) -> frozenset[str]:
         return frozenset(each for each in text.split(",") if each.strip())
+
+
+@fault("KP-1106", fragment="'bob;alice'")
+class ListsOfAnySeparator(PlainAccess):
+    """Lists are split at whatever somebody may have put between names, also at what is part of one."""
+
+    def listed(self, text: str) -> frozenset[str]:
+        return super().listed(re.sub("[;|/]", ",", text))
 
 
 @fault("KP-1107", fragment="a user who is equal to everybody")
