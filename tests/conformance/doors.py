@@ -75,14 +75,19 @@ class Interrupted:
     def __init__(self, folder: Path, number: signal.Signals, *arguments: str, **changes: str) -> None:
         pids = folder / "pids"
         pids.touch()
-        process = subprocess.Popen(
-            pytest_command(*arguments),
-            cwd=folder,
-            env=environment(OFFSPRING_FILE=str(pids), **changes),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        # What a shell runs in the background ignores Ctrl-C, and so does what that starts; a terminal's does not.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            process = subprocess.Popen(
+                pytest_command(*arguments),
+                cwd=folder,
+                env=environment(OFFSPRING_FILE=str(pids), **changes),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
         wait_for(lambda: pids.read_text().endswith("\n") or process.poll() is not None)
         self.offspring = [int(pid) for pid in pids.read_text().split()]
         process.send_signal(number)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,10 @@ def links(page: Path) -> list[str]:
     return [str(child.attrs[name]) for child in inner for name in ("href", "src") if name in child.attrs]
 
 
-def anchors(page: Path) -> set[str]:
-    """The anchors that a page's headings make, as GitHub and MyST spell them."""
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings(page)}
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """The anchors that a page's headings make, as GitHub and MyST spell them; a hundred links may lead to one page."""
+    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings(page))
 
 
 def headings(page: Path) -> Iterator[str]:
