@@ -33,7 +33,7 @@ def finding(key: str, *names: str, **described: Any) -> ScriptedProvider:
 
 def ask(children: Mapping[str, Any], request: RetrievalRequest = REQUEST, make: Any = factory) -> Any:
     async def use() -> Any:
-        return await make(children, timeout=0.05).retrieve(request, context())
+        return await make(children, timeout=0.5).retrieve(request, context())
 
     return asyncio.run(use())
 

@@ -32,7 +32,7 @@ def merge(
 ) -> dict[str, Any]:
     async def use() -> Any:
         bound = [reference(source.name) for source in sources] if refs is None else refs
-        return await factory(built_in, sources, timeout=0.05)("release policy", context=context, refs=bound)
+        return await factory(built_in, sources, timeout=0.5)("release policy", context=context, refs=bound)
 
     found = asyncio.run(use())
     return found if isinstance(found, dict) else dict(found.model_dump())

@@ -114,7 +114,7 @@ def test_a_child_past_its_deadline_is_given_up_and_its_late_answer_dropped() -> 
     async def run() -> None:
         with DeafProvider([FOUND]) as deaf, BlockingProvider([FOUND]) as blocking:
             children = {"deaf": deaf, "blocking": blocking, "good": ScriptedProvider([FOUND])}
-            composite = CompositeProvider(children, timeout=0.1)
+            composite = CompositeProvider(children, timeout=0.5)
             answer = await composite.retrieve(REQUEST, context(CancelSignal()))
             assert [result["id"] for result in answer["results"]] == ["good:1"]
             assert [(source["status"], source.get("reason")) for source in answer["sources"]] == [

@@ -32,13 +32,13 @@ def test_the_deadline_ends_the_wait(kind: type[Any]) -> None:
 
     async def scene() -> None:
         with kind([FOUND]) as provider:
-            host = KnowledgeHost(provider, timeout=0.1)
+            host = KnowledgeHost(provider, timeout=0.5)
             began = time.monotonic()
             with pytest.raises(
-                KnowledgeTimeoutError, match=r"^Wanted an answer from scripted within 0\.1 seconds"
+                KnowledgeTimeoutError, match=r"^Wanted an answer from scripted within 0\.5 seconds"
             ) as it:
                 await host.search("policy", context=context())
-            assert time.monotonic() - began < 0.3
+            assert time.monotonic() - began < 2
             assert (it.value.provider_key, it.value.retryable) == ("scripted", True)
             assert provider.told.is_set()
             assert host.abandoned == (0 if kind is HeldProvider else 1)
@@ -55,7 +55,7 @@ def test_a_provider_that_is_down_costs_each_turn_its_deadline_and_no_more(kind: 
     async def scene() -> list[float]:
         took = []
         with kind([FOUND]) as provider:
-            host = KnowledgeHost(provider, timeout=0.05)
+            host = KnowledgeHost(provider, timeout=0.2)
             for turn in range(6):
                 began = time.monotonic()
                 with pytest.raises(KnowledgeTimeoutError):
@@ -66,7 +66,7 @@ def test_a_provider_that_is_down_costs_each_turn_its_deadline_and_no_more(kind: 
             assert (await host.search("policy", context=context(owner_id="bob"))).status == "ok"
         return took
 
-    assert max(run(scene())) < 0.25
+    assert max(run(scene())) < 2
 
 
 def test_the_callers_own_deadline_is_kept() -> None:

@@ -102,7 +102,7 @@ def test_what_a_source_cannot_do_is_refused() -> None:
 @pytest.mark.parametrize("name", [name for name, hostile in HOSTILE_SOURCES.items() if hostile.status == "failed"])
 def test_a_failing_source_is_a_provider_that_raises(name: str) -> None:
     """Never an empty answer, and never what would end the caller."""
-    provider = SourceProvider(HOSTILE_SOURCES[name].make(), [reference("hostile")], timeout=0.1)
+    provider = SourceProvider(HOSTILE_SOURCES[name].make(), [reference("hostile")], timeout=0.5)
     with pytest.raises(Exception) as caught:  # noqa: PT011 - any of them will do
         asked(provider)
     assert isinstance(caught.value, KnowledgeTimeoutError) is (HOSTILE_SOURCES[name].reason == "timeout")

@@ -145,7 +145,7 @@ def test_no_listing_is_disabled_and_no_source_is_ignored() -> None:
 @pytest.mark.parametrize("name", ["raises", "exits", "cancels itself", "hangs", "answers text", "answers numbers"])
 def test_a_hostile_listing_costs_itself_alone(name: str) -> None:
     """The others are listed, and nothing of what it raised is shown."""
-    found = listing(HOSTILE_SOURCES[name].make(), PagingSource("paging"), timeout=0.1)
+    found = listing(HOSTILE_SOURCES[name].make(), PagingSource("paging"), timeout=0.5)
     assert (found.pages[0].status, found.pages[0].reason) == ("failed", HOSTILE_SOURCES[name].reason)
     assert len(found.pages[1].documents) == 5
     assert SECRET_URL not in str(found)

@@ -174,7 +174,7 @@ def test_a_hostile_source_costs_itself_alone(name: str, caplog: pytest.LogCaptur
     """Field case 73: the others' hits are there; nothing of a link or secret is in what comes out or in the log."""
     hostile = HOSTILE_SOURCES[name]
     with caplog.at_level(logging.DEBUG, "knowledge_provider"):
-        merged = merge(hostile.make(), ScriptedSource("sound", [FOUND]), built_in=FOUND, timeout=0.1)
+        merged = merge(hostile.make(), ScriptedSource("sound", [FOUND]), built_in=FOUND, timeout=0.5)
     assert fared(merged) == [
         ("knowledge_base", "hit", None, 2),
         ("hostile", hostile.status, hostile.reason, hostile.count),
@@ -313,12 +313,12 @@ def test_sources_are_asked_at_the_same_time_within_their_time() -> None:
         capabilities: dict[str, bool] = {}  # noqa: RUF012 - it is read once
 
         def retrieve(self, *_: object) -> list[Any]:
-            time.sleep(0.3)
+            time.sleep(0.6)
             return []
 
     hanging = [ScriptedSource(f"h{place}", [lambda *_: asyncio.Event().wait()]) for place in range(4)]
     began = time.monotonic()
-    merged = merge(*hanging, Blocking(), ScriptedSource("quick", [FOUND]), timeout=0.1)
+    merged = merge(*hanging, Blocking(), ScriptedSource("quick", [FOUND]), timeout=0.3)
     assert time.monotonic() - began < 1.0
     assert {each.reason for each in merged.summary[:-1]} == {"timeout"}
     assert len(merged.records) == 2
