@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -75,9 +76,7 @@ class Interrupted:
     def __init__(self, folder: Path, number: signal.Signals, *arguments: str, **changes: str) -> None:
         pids = folder / "pids"
         pids.touch()
-        # What a shell runs in the background ignores Ctrl-C, and so does what that starts; a terminal's does not.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
+        with heeding_ctrl_c():
             process = subprocess.Popen(
                 pytest_command(*arguments),
                 cwd=folder,
@@ -86,8 +85,6 @@ class Interrupted:
                 stderr=subprocess.STDOUT,
                 text=True,
             )
-        finally:
-            signal.signal(signal.SIGINT, before)
         wait_for(lambda: pids.read_text().endswith("\n") or process.poll() is not None)
         self.offspring = [int(pid) for pid in pids.read_text().split()]
         process.send_signal(number)
@@ -95,6 +92,16 @@ class Interrupted:
         self.output, _ = process.communicate(timeout=WAIT_SECONDS)
         self.seconds = time.monotonic() - began
         self.status = process.returncode
+
+
+@contextmanager
+def heeding_ctrl_c() -> Iterator[None]:
+    """Ctrl-C interrupts this process and what it starts: what a shell runs in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:

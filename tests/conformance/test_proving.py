@@ -10,7 +10,7 @@ from pathlib import Path
 
 import archive
 import pytest
-from doors import SOUND, lines, run_pytest
+from doors import SOUND, heeding_ctrl_c, lines, run_pytest
 
 from knowledge_conformance import cli, proving
 from knowledge_conformance.catalogue import BY_ID
@@ -146,12 +146,8 @@ def test_ctrl_c_ends_the_trials_at_once() -> None:
             # As a terminal does: the faults are told in threads, and the system gives such a signal to the main one.
             os.kill(os.getpid(), signal.SIGINT)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            prove(SOUND, Settings(), dict.fromkeys(BY_ID, CheckOutcome.PASSED), tell=tell)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with heeding_ctrl_c(), pytest.raises(KeyboardInterrupt):
+        prove(SOUND, Settings(), dict.fromkeys(BY_ID, CheckOutcome.PASSED), tell=tell)
     assert len(told) < len(FAULTS) / 2
     assert not kit_processes
 

@@ -81,9 +81,10 @@ def test_the_deadline_ends_the_wait(kind: Any) -> None:
         while host.left:  # noqa: ASYNC110 - a thread ends some time after its call, and has no event for that
             await asyncio.sleep(0)
         outcome = await host.search("x", context=context())
-        return outcome.citations
+        return host.left, outcome.citations
 
-    citations = asyncio.run(asyncio.wait_for(search(), 5))
+    left, citations = asyncio.run(asyncio.wait_for(search(), 5))
+    assert not left
     assert [(citation.id, citation.url) for citation in citations] == [("source_1", "https://a.com/fresh")]
 
 

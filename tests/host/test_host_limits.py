@@ -38,7 +38,7 @@ def test_the_deadline_ends_the_wait(kind: type[Any]) -> None:
                 KnowledgeTimeoutError, match=r"^Wanted an answer from scripted within 0\.5 seconds"
             ) as it:
                 await host.search("policy", context=context())
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 0.7
             assert (it.value.provider_key, it.value.retryable) == ("scripted", True)
             assert provider.told.is_set()
             assert host.abandoned == (0 if kind is HeldProvider else 1)
@@ -66,7 +66,7 @@ def test_a_provider_that_is_down_costs_each_turn_its_deadline_and_no_more(kind: 
             assert (await host.search("policy", context=context(owner_id="bob"))).status == "ok"
         return took
 
-    assert max(run(scene())) < 2
+    assert max(run(scene())) < 0.4
 
 
 def test_the_callers_own_deadline_is_kept() -> None:
