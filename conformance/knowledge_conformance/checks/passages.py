@@ -7,6 +7,7 @@ from typing import Any, Final
 from knowledge_conformance.check import Check, Inapplicable, Level, Violation, answer_check, check
 from knowledge_conformance.checks.identity import claims
 from knowledge_conformance.exchange import Exchange, as_dict, place, text_of
+from knowledge_conformance.plain import copied
 from knowledge_conformance.render import show
 from knowledge_conformance.subject import Subject
 from knowledge_provider import limits
@@ -86,16 +87,22 @@ def ids_are_unique(exchange: Exchange) -> int:
     They are compared as hosts compare them, with white space folded and cut at 160. A host drops the later ones, so
     passages of one document under the document's id are lost.
     """
-    seen: dict[str, int] = {}
+    seen: dict[str, tuple[int, str | None]] = {}
     for at, entry in exchange.entries:
         given = short_text(text_of(entry, "id"), limits.RESULT_ID_MAX)
+        content = copied(text_of(entry, "content"))
         if given in seen:
+            before, its_content = seen[given]
+            # Another id for the same passage would only hide that it is there twice.
+            again = content == its_content
             raise Violation(
                 wanted="a different id for each result",
-                saw=f"{show(given)} at places {seen[given]} and {at}",
-                hint="add the passage's place to the id: 'handbook#3'",
+                saw=f"{show(given)} at places {before} and {at}",
+                hint="give each passage once: both have the same content"
+                if again
+                else "add the passage's place to the id: 'handbook#3'",
             )
-        seen[given] = at
+        seen[given] = at, content
     return len(seen)
 
 

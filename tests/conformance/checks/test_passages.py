@@ -1,11 +1,11 @@
-"""The names of fields: which of them are aliases, and when a host's own outcome may be an answer again."""
+"""The names of fields, and when a host's own outcome may be an answer again; and what to do about ids."""
 
 from typing import Any
 
 import pytest
 
 from knowledge_conformance.check import Violation
-from knowledge_conformance.checks.passages import fields_have_their_names
+from knowledge_conformance.checks.passages import fields_have_their_names, ids_are_unique
 from knowledge_conformance.exchange import Exchange
 from knowledge_provider import (
     CancelSignal,
@@ -59,3 +59,15 @@ def test_a_hosts_outcome_can_be_an_answer() -> None:
     outcome = normalize_response([ITEM], query="q", citations=CitationLedger()).to_dict()
     assert {"url", "citation_id"} <= outcome["results"][0].keys()
     assert judge(outcome) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [("text", "give each passage once: both have the same content"), ("another", "add the passage's place to the id")],
+)
+def test_an_id_that_comes_twice_is_mended_by_what_is_wrong(content: str, hint: str) -> None:
+    """One passage twice, as a padded answer has it, is to be left out; two passages need two ids."""
+    assert ids_are_unique.judge is not None
+    with pytest.raises(Violation, match="'a' at places 0 and 1") as found:
+        ids_are_unique.judge(Exchange(REQUEST, CONTEXT, [ITEM, {**ITEM, "content": content}]))
+    assert found.value.hint.startswith(hint)
