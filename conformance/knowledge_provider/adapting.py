@@ -187,7 +187,8 @@ def source_of(
         "id": place_text(source_id, limits.SOURCE_ID_MAX) or _short_place(place),
         "title": place_text(title, limits.SOURCE_TITLE_MAX),
         "uri": uri,
-        "mime_type": place_text(mime_type, limits.SOURCE_MIME_TYPE_MAX),
+        # Clause 6.4. Its parameters are a vendor's own, and a type is all that a host looks at.
+        "mime_type": place_text(mime_type, limits.SOURCE_MIME_TYPE_MAX).partition(";")[0].rstrip(),
         "locator": place_text(locator, limits.SOURCE_LOCATOR_MAX) or short_text(place, limits.SOURCE_LOCATOR_MAX),
     }
     kept = {name: text for name, text in named.items() if text}

@@ -53,6 +53,15 @@ def check(results: list[RetrievalResult], top_k: int, scored: bool) -> None:
 @quick
 @given(tool_results(SECRET), st.sampled_from([None, "similarity", "distance"]), st.integers(1, limits.TOP_K_MAX))
 @example({"content": [], "isError": True}, None, 1)
+@example(
+    {
+        "content": [
+            {"type": "resource", "resource": {"uri": "kb://a", "mimeType": f"text/plain; key={SECRET}", "text": "a"}}
+        ]
+    },
+    None,
+    1,
+)
 @example({"structuredContent": {"results": []}}, None, 1)
 @example({"content": [{"type": "text", "text": f'"{SECRET}"'}]}, None, 1)
 def test_any_result_is_conforming_results_or_a_failure(payload: dict[str, Any], score_kind: Any, top_k: int) -> None:
